@@ -1,0 +1,197 @@
+import { A2mError, invalidParams } from './errors.js'
+import type { Context, Memory } from './memory.js'
+import {
+  CAPABILITIES,
+  type Capability,
+  type Limits,
+  METHOD_NAMES,
+  type Method,
+  type ParamsOf,
+  type ResultOf,
+  SPECS,
+} from './methods.js'
+import type { Entry } from './records.js'
+import type { Served } from './serve.js'
+import { compatible, PROTOCOL } from './versions.js'
+
+/** What a server promises a caller at this moment; §2 makes it keep to that for every call. */
+export interface Contract {
+  readonly capabilities: ReadonlySet<Capability>
+  readonly readOnly: boolean
+  readonly limits: Limits
+}
+
+/** Holds a memory to its contract: refusals, fields of undeclared capabilities, limits and the version asked for. */
+export function withContract(inner: Memory, contractFor: (context: Context) => Contract): Served {
+  return {
+    refusal: (method, context) => refusal(method, contractFor(context)),
+    async call(method, params, context) {
+      const contract = contractFor(context)
+      const result = await inner.call(method, hold(method, params, contract), context)
+      return DISCLOSE[method]?.(result, contract) ?? result
+    },
+    close: () => inner.close(),
+  }
+}
+
+function refusal(method: Method, contract: Contract): A2mError | undefined {
+  const { capability, kind } = SPECS[method]
+  if (!contract.capabilities.has(capability)) return unsupported(capability)
+  if (kind === 'write' && contract.readOnly) {
+    return new A2mError('READ_ONLY', 'this memory takes no writes')
+  }
+  return undefined
+}
+
+function unsupported(capability: Capability): A2mError {
+  return new A2mError(
+    'CAPABILITY_NOT_SUPPORTED',
+    `the '${capability}' capability is not declared`,
+    {
+      capability,
+    },
+  )
+}
+
+type Hold = { readonly [M in Method]?: (params: ParamsOf<M>, contract: Contract) => ParamsOf<M> }
+
+const HOLDS: Hold = {
+  'memory/describe': holdVersion,
+  'memory/remember': holdRemember,
+  'memory/recall': holdRecall,
+  'memory/timeline': holdReading,
+  'memory/forget': holdForget,
+}
+
+function hold<M extends Method>(method: M, params: ParamsOf<M>, contract: Contract): ParamsOf<M> {
+  const rule = HOLDS[method]
+  return rule === undefined ? params : rule(params, contract)
+}
+
+/** Describe tells this caller what is promised to this caller. */
+const DISCLOSE: {
+  readonly [M in Method]?: (result: ResultOf<M>, contract: Contract) => ResultOf<M>
+} = {
+  'memory/describe': (description, { capabilities }) => ({
+    ...description,
+    capabilities: CAPABILITIES.filter((capability) => capabilities.has(capability)),
+    methods: METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability)),
+  }),
+}
+
+function holdVersion(params: ParamsOf<'memory/describe'>): ParamsOf<'memory/describe'> {
+  if (params.protocol !== undefined && !compatible(params.protocol, PROTOCOL)) {
+    throw new A2mError('PROTOCOL_NOT_SUPPORTED', `this server speaks ${PROTOCOL}`, {
+      supported: [PROTOCOL],
+    })
+  }
+  return params
+}
+
+/** The capability that brings a field of an entry; fields that are not here are the core's. */
+const FIELD_CAPABILITY: { readonly [F in keyof Entry]?: Capability } = {
+  salience: 'salience',
+  owner: 'scopes',
+  session: 'sessions',
+  key: 'keys',
+  embedding: 'embeddings',
+  uri: 'external',
+  media_type: 'external',
+}
+const OPTIONAL_FIELDS = Object.entries(FIELD_CAPABILITY)
+
+function holdRemember(
+  params: ParamsOf<'memory/remember'>,
+  contract: Contract,
+): ParamsOf<'memory/remember'> {
+  const { max_records_per_call: most } = contract.limits
+  if (most !== undefined && params.records.length > most) {
+    throw invalidParams(`records: at most ${most} a call`, { limit: 'max_records_per_call' })
+  }
+  const records = params.records.map((entry, index) => holdEntry(entry, index, contract))
+  const { owner, session, ...rest } = params
+  return {
+    ...rest,
+    records,
+    ...(contract.capabilities.has('scopes') ? { owner } : {}),
+    ...(contract.capabilities.has('sessions') ? { session } : {}),
+  }
+}
+
+function holdEntry(entry: Entry, index: number, contract: Contract): Entry {
+  if (entry.tier !== undefined && !contract.capabilities.has('tiers')) throw unsupported('tiers')
+  const { max_content_length: longest } = contract.limits
+  if (longest !== undefined && longerThan(entry.content, longest)) {
+    throw invalidParams(`records[${index}].content: at most ${longest} characters`, {
+      limit: 'max_content_length',
+    })
+  }
+  return withoutUndeclared(entry, contract)
+}
+
+function withoutUndeclared(entry: Entry, { capabilities }: Contract): Entry {
+  const surplus = OPTIONAL_FIELDS.filter(
+    ([field, capability]) =>
+      entry[field as keyof Entry] !== undefined && !capabilities.has(capability),
+  )
+  if (surplus.length === 0) return entry
+  const copy: Record<string, unknown> = { ...entry }
+  for (const [field] of surplus) delete copy[field]
+  return copy as Entry
+}
+
+/** Code points are counted only where the count of UTF-16 units leaves it open. */
+function longerThan(text: string, most: number): boolean {
+  if (text.length <= most) return false
+  let points = 0
+  for (const _ of text) if (++points > most) return true
+  return false
+}
+
+type Reading = ParamsOf<'memory/timeline'>
+
+/** A selector that would narrow the answer is refused where it cannot be honoured; what only adds to it is dropped. */
+function holdReading<P extends Reading>(params: P, { capabilities, limits }: Contract): P {
+  refuseSelectors(params, capabilities)
+  const most = limits.max_recall_limit
+  if (most !== undefined && params.limit !== undefined && params.limit > most) {
+    throw invalidParams(`limit: at most ${most}`, { limit: 'max_recall_limit' })
+  }
+  return {
+    ...params,
+    ...(capabilities.has('scopes') ? {} : { owner: undefined }),
+    ...(capabilities.has('embeddings') ? {} : { embeddings: undefined }),
+    ...(capabilities.has('prompt') ? {} : { prompt: undefined }),
+  }
+}
+
+function holdRecall(
+  params: ParamsOf<'memory/recall'>,
+  contract: Contract,
+): ParamsOf<'memory/recall'> {
+  const held = holdReading(params, contract)
+  return contract.capabilities.has('embeddings') ? held : { ...held, embedding: undefined }
+}
+
+function holdForget(
+  params: ParamsOf<'memory/forget'>,
+  { capabilities }: Contract,
+): ParamsOf<'memory/forget'> {
+  refuseSelectors(params, capabilities)
+  const selectors = [params.ids?.length, params.query, params.tier, params.key_prefix]
+  const named = selectors.some(Boolean) || Object.keys(params.where ?? {}).length > 0
+  if (!named) {
+    throw invalidParams('name what to forget: ids, query, tier, where or key_prefix, and not empty')
+  }
+  return capabilities.has('scopes') ? params : { ...params, owner: undefined }
+}
+
+function refuseSelectors(
+  params: { tier?: string | undefined; key_prefix?: string | undefined },
+  capabilities: ReadonlySet<Capability>,
+): void {
+  if (params.tier !== undefined && params.tier !== '' && !capabilities.has('tiers')) {
+    throw unsupported('tiers')
+  }
+  if (params.key_prefix && !capabilities.has('keys')) throw unsupported('keys')
+}

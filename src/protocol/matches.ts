@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type MemoryRecord, RECORD_FIELDS } from './records.js'
+import { parseInstant } from './time.js'
+
+/** A conjunction of equality tests (§5.2): a name, and the value or, as an array, any of the values that it may have. */
+export type Where = Readonly<Record<string, unknown>>
+
+const INSTANT_FIELDS: ReadonlySet<string> = new Set(['created_at', 'accessed_at'])
+
+/**
+ * The one meaning of `where`. A field of the specification tests that field and nothing else, any other name the key of
+ * `metadata`; `null` matches what is absent or null, numbers by value, timestamps by instant, objects by structure.
+ */
+export function matches(record: MemoryRecord, where: Where): boolean {
+  for (const name of Object.keys(where)) {
+    const wanted = where[name]
+    const actual = fieldOf(record, name)
+    const found = Array.isArray(wanted)
+      ? wanted.some((value) => same(name, actual, value)) || same(name, actual, wanted)
+      : same(name, actual, wanted)
+    if (!found) return false
+  }
+  return true
+}
+
+function fieldOf(record: MemoryRecord, name: string): unknown {
+  if (name === 'metadata') return record.metadata?.value()
+  if (RECORD_FIELDS.has(name)) return record[name as keyof MemoryRecord]
+  const metadata = record.metadata?.value() as Readonly<Record<string, unknown>> | undefined
+  return metadata !== undefined && Object.hasOwn(metadata, name) ? metadata[name] : undefined
+}
+
+function same(name: string, actual: unknown, wanted: unknown): boolean {
+  if (wanted === null || wanted === undefined) return actual === null || actual === undefined
+  if (typeof wanted === 'object') return isDeepStrictEqual(actual, wanted)
+  if (actual === wanted) return true
+  return INSTANT_FIELDS.has(name) && sameInstant(actual, wanted)
+}
+
+function sameInstant(actual: unknown, wanted: unknown): boolean {
+  if (typeof actual !== 'string' || typeof wanted !== 'string') return false
+  const instant = parseInstant(actual)
+  return instant !== undefined && instant === parseInstant(wanted)
+}

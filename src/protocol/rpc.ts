@@ -1,0 +1,176 @@
+import { isUtf8 } from 'node:buffer'
+import type { z } from 'zod'
+import { A2mError, Fault, invalidParams } from './errors.js'
+import { JsonText, parse, print } from './json.js'
+import { type Method, type ParamsOf, type ResultOf, SPECS } from './methods.js'
+
+/** Decodes bytes as UTF-8; anything else is `-32700`. */
+export function decode(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw new A2mError('PARSE_ERROR', 'the message is not UTF-8')
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+/** One JSON-RPC request; without `id` it is a notification and is never answered. */
+export interface Request {
+  readonly id: JsonText | undefined
+  readonly method: string
+  readonly params: unknown
+}
+
+/** What was read, or the error to answer with: `id` is null where none could be read, undefined where nothing is answered. */
+export type Reading =
+  | { readonly request: Request }
+  | { readonly error: A2mError; readonly id: JsonText | null | undefined }
+
+/** Reads one message of a caller. Arrays are refused (§8); the id is kept to the letter, 1.0 included. */
+export function readRequest(text: string): Reading {
+  let message: unknown
+  try {
+    message = parse(text, 'strict')
+  } catch (thrown) {
+    return { error: asParseError(thrown), id: thrown instanceof A2mError ? salvageId(text) : null }
+  }
+  if (!isObject(message)) return badRequest('a message is one JSON-RPC object', null)
+  const id = message['id']
+  const goodId = id instanceof JsonText && /^["\-\dn]/.test(id.text) ? id : undefined
+  if (id !== undefined && goodId === undefined)
+    return badRequest('id must be a string or number', null)
+  const answerTo = goodId ?? null
+  if (message['jsonrpc'] !== '2.0') return badRequest('jsonrpc must be "2.0"', answerTo)
+  const { method, params } = message
+  if (typeof method !== 'string') return badRequest('method must be a string', answerTo)
+  return { request: { id: goodId, method, params } }
+}
+
+function badRequest(message: string, id: JsonText | null): Reading {
+  return { error: new A2mError('INVALID_REQUEST', message), id }
+}
+
+/** What JSON.parse throws of a stack too deep or a text too long is no SyntaxError, and still the text's fault. */
+function asParseError(thrown: unknown): A2mError {
+  return thrown instanceof A2mError
+    ? thrown
+    : new A2mError('PARSE_ERROR', 'the message is not JSON')
+}
+
+/** The id of a message that parses but breaks a rule of `parse`; undefined where it is a notification. */
+function salvageId(text: string): JsonText | null | undefined {
+  const message: unknown = JSON.parse(text)
+  if (!isObject(message)) return null
+  const { id } = message
+  if (id === undefined) return undefined
+  return typeof id === 'string' || typeof id === 'number' ? JsonText.of(id) : null
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function printRequest(id: number, method: Method, params: unknown): string {
+  return print({ jsonrpc: '2.0', id, method, params })
+}
+
+export function printResult(id: JsonText, result: unknown): string {
+  return `{"jsonrpc":"2.0","id":${id.text},"result":${print(result)}}`
+}
+
+export function printError(id: JsonText | null, error: A2mError): string {
+  const { code, message, data } = error
+  return `{"jsonrpc":"2.0","id":${id?.text ?? 'null'},"error":${print({ code, message, data })}}`
+}
+
+/** A message from a server: the answer to request `id`, or a notification. */
+export type Reply =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number | null; readonly error: A2mError }
+  | { readonly notification: string; readonly params: unknown }
+
+/** Reads one message of a server. Throws a `Fault` of kind `bad_reply` where it is none. */
+export function readReply(text: string): Reply {
+  let message: unknown
+  try {
+    message = parse(text, 'lenient')
+  } catch {
+    throw new Fault('bad_reply', 'the reply is not JSON')
+  }
+  if (!isObject(message) || message['jsonrpc'] !== '2.0') {
+    throw new Fault('bad_reply', 'the reply is not a JSON-RPC object')
+  }
+  const { id, method, result, error } = message
+  if (id === undefined && typeof method === 'string') {
+    return { notification: method, params: message['params'] }
+  }
+  if (isObject(error)) return { id: numberOrNull(id), error: readError(error) }
+  if (typeof id !== 'number' || result === undefined) {
+    throw new Fault('bad_reply', 'the reply has neither a result nor an error')
+  }
+  return { id, result }
+}
+
+function numberOrNull(id: unknown): number | null {
+  return typeof id === 'number' ? id : null
+}
+
+function readError(error: Readonly<Record<string, unknown>>): A2mError {
+  const { code, message, data } = error
+  if (typeof code !== 'number' || !Number.isInteger(code)) {
+    throw new Fault('bad_reply', 'the error of the reply has no code')
+  }
+  return new A2mError(
+    code,
+    typeof message === 'string' ? message : '',
+    isObject(data) ? data : undefined,
+  )
+}
+
+/** Checks a caller's params. Null is absent, unknown ones are dropped (§2); faults are `-32602` with their path. */
+export function checkParams<M extends Method>(method: M, params: unknown): ParamsOf<M> {
+  if (params !== undefined && !isObject(params)) {
+    throw invalidParams('params must be an object, passed by name')
+  }
+  const parsed = SPECS[method].params.safeParse(withoutNulls(params ?? {}))
+  if (!parsed.success) throw invalidParams(explain(parsed.error))
+  return parsed.data
+}
+
+/** Checks what an upstream answered, by the same tolerant rules; anything else is a `Fault` of kind `bad_reply`. */
+export function checkResult<M extends Method>(method: M, result: unknown): ResultOf<M> {
+  const tolerant = isObject(result) ? withoutNulls(result) : result
+  const parsed = SPECS[method].result.safeParse(tolerant)
+  if (!parsed.success)
+    throw new Fault('bad_reply', `not a result of ${method}: ${explain(parsed.error)}`)
+  return parsed.data
+}
+
+/** Takes nulls out of an object and of the records in it, since null says absent; `record: null` alone is an answer. */
+function withoutNulls(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  let copy: Record<string, unknown> | undefined
+  for (const name of Object.keys(value)) {
+    const entry = value[name]
+    const kept = name === 'record' || name === 'records' ? cleanRecords(entry) : entry
+    const absent = isNull(kept) && name !== 'record'
+    if (!absent && kept === entry) continue
+    copy ??= { ...value }
+    if (absent) delete copy[name]
+    else copy[name] = kept
+  }
+  return copy ?? value
+}
+
+function cleanRecords(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cleanRecords)
+  return isObject(value) ? withoutNulls(value) : value
+}
+
+function isNull(value: unknown): boolean {
+  return value === null || (value instanceof JsonText && value.text === 'null')
+}
+
+function explain(error: z.ZodError): string {
+  const issue = error.issues[0]
+  if (issue === undefined) return 'malformed'
+  const path = issue.path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+  return path === '' ? issue.message : `${path.replace(/^\./, '')}: ${issue.message}`
+}

@@ -1,0 +1,58 @@
+import { A2mError, toA2mError } from './errors.js'
+import type { JsonText } from './json.js'
+import type { Context, Memory } from './memory.js'
+import { isMethod, type Method } from './methods.js'
+import { checkParams, printError, printResult, type Request, readRequest } from './rpc.js'
+
+/**
+ * A memory that is served to callers: it also says what it refuses whatever the params are, since those refusals come
+ * before any look at them (§2, §2.1).
+ */
+export interface Served extends Memory {
+  refusal(method: Method, context: Context): A2mError | undefined
+}
+
+/** What became of one message. `method` is undefined where it named none that exists, `reply` where it was a notification. */
+export interface Answer {
+  readonly reply: string | undefined
+  readonly method: Method | undefined
+  readonly error: A2mError | undefined
+}
+
+/** Answers one message: at most one reply, never a throw. */
+export async function serve(text: string, memory: Served, context: Context): Promise<Answer> {
+  const reading = readRequest(text)
+  if ('error' in reading) {
+    const { id, error } = reading
+    return { reply: id === undefined ? undefined : printError(id, error), method: undefined, error }
+  }
+  const { request } = reading
+  const method = isMethod(request.method) ? request.method : undefined
+  try {
+    if (method === undefined) throw unknownMethod(request.method)
+    const result = await call(method, request, memory, context)
+    return { reply: replyTo(request, (id) => printResult(id, result)), method, error: undefined }
+  } catch (thrown) {
+    const error = toA2mError(thrown)
+    return { reply: replyTo(request, (id) => printError(id, error)), method, error }
+  }
+}
+
+function call(
+  method: Method,
+  request: Request,
+  memory: Served,
+  context: Context,
+): Promise<unknown> {
+  const refusal = memory.refusal(method, context)
+  if (refusal !== undefined) throw refusal
+  return memory.call(method, checkParams(method, request.params), context)
+}
+
+function replyTo(request: Request, print: (id: JsonText) => string): string | undefined {
+  return request.id === undefined ? undefined : print(request.id)
+}
+
+function unknownMethod(name: string): A2mError {
+  return new A2mError('METHOD_NOT_FOUND', `no method ${JSON.stringify(name.slice(0, 80))} in A2M`)
+}

@@ -1,0 +1,49 @@
+const RFC3339 =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)$/
+
+/**
+ * Reads an RFC 3339 timestamp with any offset and any fraction. Returns milliseconds since 1970 with the fraction kept
+ * to the microsecond, so that instants within one millisecond keep their order; undefined where the text is not one.
+ */
+export function parseInstant(text: string): number | undefined {
+  const match = RFC3339.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
+  const offset = offsetMinutes(zone)
+  const days = daysIn(Number(year), Number(month))
+  const inRange =
+    Number(day) >= 1 && Number(day) <= days && Number(hour) < 24 && Number(minute) < 60
+  if (!inRange || Number(second) > 60 || offset === undefined) return undefined
+  const whole = Date.UTC(2000, Number(month) - 1, Number(day), Number(hour), Number(minute))
+  const shifted = new Date(whole).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  return shifted - offset * 60_000 + Number(second) * 1000 + Number(`0.${fraction || '0'}`) * 1000
+}
+
+function offsetMinutes(zone: string): number | undefined {
+  if (zone === 'Z' || zone === 'z') return 0
+  const hours = Number(zone.slice(1, 3))
+  const minutes = Number(zone.slice(4, 6))
+  if (hours > 23 || minutes > 59) return undefined
+  return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes)
+}
+
+function daysIn(year: number, month: number): number {
+  if (month < 1 || month > 12) return 0
+  return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+}
+
+/** Prints an instant as §3.3 wants it: UTC, `Z`, milliseconds (a finer fraction is cut, not rounded). */
+export function formatInstant(milliseconds: number): string {
+  return new Date(Math.floor(milliseconds)).toISOString()
+}
+
+/** Where the time comes from. `now` is wall time in ms since 1970, `monotonic` never jumps and is what deadlines are read on. */
+export interface Clock {
+  now(): number
+  monotonic(): number
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+}
