@@ -1,0 +1,119 @@
+/** One API key. `owner` "*" may act for every owner; `sha256` is the key's digest in lower-case hexadecimal. */
+export interface ApiKey {
+  readonly name: string
+  readonly owner: string
+  readonly sha256: string
+  readonly roles: readonly string[]
+}
+
+/** How an upstream is reached: over HTTP, as a child on stdio, or as a built-in store (absolute path of its file). */
+export type ConnectConfig =
+  | {
+      readonly kind: 'http'
+      readonly url: string
+      readonly bearer: string | undefined
+      readonly connections: number
+    }
+  | {
+      readonly kind: 'stdio'
+      readonly command: readonly [string, ...string[]]
+      /** The child's whole environment beyond what it needs to start. */
+      readonly env: Readonly<Record<string, string>>
+      readonly cwd: string | undefined
+    }
+  | {
+      readonly kind: 'store'
+      readonly path: string
+      /** The names, as the store has them, of the tiers that are mapped to it. */
+      readonly tiers: readonly string[]
+    }
+
+/** One memory behind the gateway. Times are in ms, sizes in bytes; undefined is decided by what the upstream declares. */
+export interface UpstreamConfig {
+  readonly name: string
+  readonly connect: ConnectConfig
+  /** How a caller's owner reaches it: as the `owner` parameter, or not at all. */
+  readonly owner: 'parameter' | 'none' | undefined
+  readonly access: 'read-only' | 'read-write' | undefined
+  /** `foreign` where the upstream numbers its records itself; undefined: when it is read-only and no built-in store. */
+  readonly ids: 'own' | 'foreign' | undefined
+  readonly timeout: number
+  /** Asks in flight at once; more of them wait within their deadline. */
+  readonly concurrency: number
+  /** Further attempts at what is safe to repeat. */
+  readonly retries: number
+  /** Failures in a row that open it, and the ms after which it is tried again. */
+  readonly breaker: { readonly failures: number; readonly reset: number }
+  readonly maxReplyBytes: number
+  /** Ms between two readings of its profile. */
+  readonly refresh: number
+}
+
+/** One tier and where its records live. */
+export interface TierConfig {
+  readonly name: string
+  readonly kind: string | undefined
+  readonly upstream: string
+  /** What that upstream calls the tier. */
+  readonly upstreamTier: string
+  /** Further upstreams that are read for this tier and never written to. */
+  readonly also: readonly string[]
+  /** Records an owner may have in it; 0 is unbounded. */
+  readonly capacity: number
+  readonly spillTo: string | undefined
+  readonly promoteTo: string | undefined
+  /** What consolidate does with records over capacity where there is no `spillTo`. */
+  readonly overflow: 'keep' | 'drop'
+}
+
+/** How recall merges: records it returns unless told, records asked of each upstream, and the fusion's constants. */
+export interface RecallConfig {
+  readonly limit: number
+  readonly window: number
+  readonly k: number
+  readonly voters: { readonly lexical: number }
+  readonly onFailure: 'partial' | 'fail'
+}
+
+/** Many memories as one. Upstreams and tiers are in the order of the file; with no tiers, the upstreams' own are taken. */
+export interface FederationConfig {
+  readonly upstreams: readonly UpstreamConfig[]
+  readonly tiers: readonly TierConfig[]
+  readonly recall: RecallConfig
+}
+
+export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Who may call. Absent: everybody on this machine. */
+export interface AuthConfig {
+  readonly keys: readonly ApiKey[]
+  readonly ownerMismatch: 'deny' | 'ignore'
+}
+
+/** What one request may cost. Times in ms. */
+export interface LimitsConfig {
+  readonly bodyBytes: number
+  /** A request must have arrived whole by then. */
+  readonly receiveTimeout: number
+  /** A call is answered by then, waiting for upstreams included. */
+  readonly requestTimeout: number
+  /** How long a stopping gateway waits for the calls in flight. */
+  readonly shutdownTimeout: number
+}
+
+/** The whole configuration, checked, with every default filled in and frozen. */
+export interface Config {
+  readonly name: string
+  readonly listen: { readonly host: string; readonly port: number; readonly path: string }
+  readonly admin: { readonly host: string; readonly port: number } | undefined
+  /** Absolute. */
+  readonly dataDir: string
+  /** `full` also survives loss of power, at the cost of a disk flush for every write. */
+  readonly durability: 'normal' | 'full'
+  readonly allowedOrigins: readonly string[]
+  readonly auth: AuthConfig | undefined
+  readonly limits: LimitsConfig
+  readonly log: { readonly level: LogLevel; readonly calls: boolean }
+  readonly federation: FederationConfig
+}

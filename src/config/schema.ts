@@ -1,0 +1,163 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { LOG_LEVELS } from './config.js'
+import { duration, expected, oneOf, refused, size, strict, text, whole } from './values.js'
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/
+const BAD_NAME = 'a name is made of letters, digits, - and _, 64 at most'
+const port = whole(0, 65_535)
+const host = text.refine(isHost, 'must be a host name or an address, without scheme or port')
+const mib = 1024 * 1024
+
+function isHost(written: string): boolean {
+  return isIP(written) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(written)
+}
+
+/** The address of an upstream. Its text is never repeated in a message, since it may hold what the environment gave. */
+const upstreamUrl = text
+  .refine(isHttpUrl, 'must be an http:// or https:// URL')
+  .refine(
+    (url) => !isHttpUrl(url) || new URL(url).username + new URL(url).password === '',
+    'must not carry a user or password; put a token into auth.bearer',
+  )
+
+function isHttpUrl(written: string): boolean {
+  return URL.canParse(written) && /^https?:$/.test(new URL(written).protocol)
+}
+
+const origin = text.refine(
+  (written) => isHttpUrl(written) && new URL(written).origin === written,
+  'must be an origin such as https://app.example: scheme, host and port, in lower case, without a path',
+)
+
+const apiKey = strict({
+  name: text,
+  owner: text,
+  sha256: z
+    .string('must be text; put it in quotes')
+    .regex(
+      /^[0-9a-fA-F]{64}$/,
+      'must be a SHA-256 in 64 hexadecimal digits; `a2m-gateway keys new` makes one',
+    )
+    .toLowerCase(),
+  roles: z.array(text).default([]),
+})
+
+const auth = strict({
+  keys: z.array(apiKey, expected('must be a list of keys')).min(1, 'must hold at least one key'),
+  owner_mismatch: oneOf(['deny', 'ignore']).default('deny'),
+  jwt: refused('tokens signed by an issuer are not supported by this version; use keys'),
+})
+
+const owner = z
+  .string('must be parameter or none')
+  .refine(
+    (way) => way !== 'token' && way !== 'metadata',
+    'token and metadata are not supported by this version; use parameter or none',
+  )
+  .pipe(oneOf(['parameter', 'none']))
+
+const upstream = strict({
+  url: upstreamUrl.optional(),
+  auth: strict({ bearer: text }).optional(),
+  connections: whole(1, 1024).optional(),
+  command: z.array(text, 'must be a list: the program, then its arguments').min(1).optional(),
+  env: z.record(z.string(), z.string(expected('must be text; put it in quotes'))).optional(),
+  cwd: text.optional(),
+  store: oneOf(['sqlite']).optional(),
+  path: text.optional(),
+  owner: owner.optional(),
+  access: oneOf(['read-only', 'read-write']).optional(),
+  ids: oneOf(['own', 'foreign']).optional(),
+  timeout: duration.default(2000),
+  concurrency: whole(1, 10_000).default(64),
+  retries: whole(0, 5).default(1),
+  breaker: strict({
+    failures: whole(1, 1000).default(5),
+    reset: duration.default(5000),
+  }).prefault({}),
+  max_reply_bytes: size.default(16 * mib),
+  refresh: duration.default(60_000),
+})
+
+const tier = strict({
+  kind: oneOf(['working', 'episodic', 'semantic', 'procedural']).optional(),
+  upstream: text,
+  upstream_tier: text.optional(),
+  also: z.array(text, 'must be a list of upstreams').default([]),
+  capacity: whole(0, 1_000_000_000).default(0),
+  spill_to: text.optional(),
+  promote_to: text.optional(),
+  overflow: oneOf(['keep', 'drop']).default('keep'),
+  per_session: refused('needs the sessions capability, which this version does not support'),
+  promote_after: refused('needs the salience capability, which this version does not support'),
+})
+
+const weight = z
+  .number('must be a number from 0 to 100')
+  .min(0, 'must be a number from 0 to 100')
+  .max(100, 'must be a number from 0 to 100')
+
+const recall = strict({
+  limit: whole(1, 10_000).default(8),
+  window: whole(1, 10_000).default(20),
+  k: whole(1, 10_000).default(60),
+  voters: strict({
+    lexical: weight.default(1),
+    vector: refused('needs the embeddings capability, which this version does not support'),
+  }).prefault({}),
+  on_failure: oneOf(['partial', 'fail']).default('partial'),
+})
+
+const limits = strict({
+  body_bytes: size.default(4 * mib),
+  receive_timeout: duration.default(10_000),
+  request_timeout: duration.default(30_000),
+  shutdown_timeout: duration.default(10_000),
+})
+
+function named<T extends z.ZodType>(of: T) {
+  return z.record(z.string().regex(NAME), of, {
+    error: ({ code }) =>
+      code === 'invalid_key' ? BAD_NAME : 'must be a mapping of names to settings',
+  })
+}
+
+/** The file as it is written, with the defaults of single values; what one value demands of another is in `rules.ts`. */
+export const fileSchema = strict({
+  name: text.default('a2m-gateway'),
+  listen: strict({
+    host: host.default('127.0.0.1'),
+    port: port.default(8787),
+    path: z
+      .string()
+      .regex(/^\/[\w./~-]*$/, 'must be a path such as / or /a2m')
+      .default('/'),
+  }).prefault({}),
+  admin: z
+    .preprocess(
+      (value) => (value === false || value === 'off' ? { off: true } : value),
+      strict({
+        off: z.literal(true).optional(),
+        host: host.default('127.0.0.1'),
+        port: port.default(8788),
+      }),
+    )
+    .prefault({}),
+  data_dir: text.default('./data'),
+  durability: oneOf(['normal', 'full']).default('normal'),
+  allowed_origins: z.array(origin, 'must be a list of origins').default([]),
+  auth: auth.optional(),
+  limits: limits.prefault({}),
+  log: strict({
+    level: oneOf(LOG_LEVELS).default('info'),
+    calls: z.boolean('must be true or false').default(true),
+  }).prefault({}),
+  upstreams: named(upstream).optional(),
+  tiers: named(tier).optional(),
+  recall: recall.prefault({}),
+})
+
+export type ConfigFile = z.output<typeof fileSchema>
+export type UpstreamFile = z.output<typeof upstream>
+export type TierFile = z.output<typeof tier>
