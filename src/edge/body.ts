@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+
+/** A whole body, or why there is none: over the limit, or its sender went away or was cut off. */
+export type Body = Buffer | 'too_large' | 'cut'
+
+/** Reads a body of at most `maxBytes`. What comes after the limit is thrown away as it arrives. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Body> {
+  if (Number(request.headers['content-length']) > maxBytes) return Promise.resolve('too_large')
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= maxBytes) chunks.push(chunk)
+      else resolve('too_large')
+    })
+    request.on('end', () => resolve(whole(chunks)))
+    request.on('error', () => resolve('cut'))
+    request.on('close', () => resolve('cut'))
+  })
+}
+
+function whole(chunks: Buffer[]): Buffer {
+  const [first] = chunks
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+
+/** Tells whether a body is JSON that can be read as it is. */
+export function isJson({ headers }: IncomingMessage): boolean {
+  const type = headers['content-type']
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
+  return type === 'application/json' || (type !== undefined && JSON_TYPE.test(type))
+}

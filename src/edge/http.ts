@@ -1,0 +1,93 @@
+import type { Identity } from '../identity/identity.js'
+import { EXTENSION } from '../protocol/extension.js'
+import type { Description } from '../protocol/methods.js'
+import type { Served } from '../protocol/serve.js'
+import type { Clock } from '../protocol/time.js'
+import type { Observer } from '../telemetry/report.js'
+import { createDispatch } from './dispatch.js'
+import { Drain } from './drain.js'
+import { addHealthRoutes, type Readiness } from './health.js'
+import { createListener, type HttpListener } from './listener.js'
+import { refusalReply, sendJson } from './replies.js'
+import { createRpcRoute } from './rpc-route.js'
+import { createTraces } from './trace.js'
+
+/** Bounds on what one request may take; times in ms. */
+export interface HttpLimits {
+  readonly maxBodyBytes: number
+  /** The longest that a call is waited for once its request is there. */
+  readonly callMs: number
+  /** The longest that a sender may take for its headers. */
+  readonly headersMs: number
+  /** The longest that a sender may take for a whole request. */
+  readonly requestMs: number
+}
+
+export const HTTP_LIMITS: HttpLimits = {
+  maxBodyBytes: 4 * 1024 * 1024,
+  callMs: 30_000,
+  headersMs: 10_000,
+  requestMs: 30_000,
+}
+
+export interface HttpEdgeOptions {
+  /** Every protocol version that is spoken and what serves it; the first serves requests that name none. */
+  readonly versions: ReadonlyMap<string, Served>
+  readonly identity: Identity
+  /** Where JSON-RPC is taken, beginning with a slash. */
+  readonly path: string
+  readonly allowedOrigins: readonly string[]
+  readonly limits: HttpLimits
+  readonly observer: Observer
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Uint8Array
+  /** What the server says of itself to anyone (§8.3.3); may be stale. Counts are taken out here. */
+  readonly wellKnown: () => Promise<Description>
+  readonly ready: () => Readiness
+}
+
+/** The public face of the gateway over HTTP (§8.3). Nothing is bound until `listen`. */
+export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
+  const { limits, observer } = options
+  const drain = new Drain()
+  const refused = (status: number): void => observer.refused(status)
+  const dispatch = createDispatch({
+    clock: options.clock,
+    requestMs: limits.callMs,
+    observer,
+    newTrace: createTraces(options.randomBytes),
+  })
+  const { maxBodyBytes } = limits
+  const listener = createListener({
+    guard: options,
+    receive: limits,
+    drain,
+    refused,
+    direct: createRpcRoute({ ...options, dispatch, maxBodyBytes, drain, refused }),
+  })
+  addHealthRoutes(listener.app, options.ready, drain)
+  addWellKnown(listener, options.wellKnown)
+  return listener
+}
+
+function addWellKnown(
+  { app }: ReturnType<typeof createListener>,
+  read: () => Promise<Description>,
+): void {
+  app.get('/.well-known/a2m-server.json', async (_request, reply) => {
+    reply.hijack()
+    try {
+      const body = JSON.stringify(publicProfile(await read()))
+      sendJson(reply.raw, { status: 200, body })
+    } catch {
+      sendJson(reply.raw, refusalReply(503, 'the profile is not known yet'))
+    }
+  })
+}
+
+/** What anybody may know: no counts, since those are the callers', and nothing of the upstreams. */
+function publicProfile(description: Description): Description {
+  const { tiers, federation: _, [EXTENSION]: __, ...rest } = description
+  if (tiers === undefined) return rest
+  return { ...rest, tiers: tiers.map(({ stale: _stale, ...tier }) => ({ ...tier, count: 0 })) }
+}

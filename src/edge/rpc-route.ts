@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Identity } from '../identity/identity.js'
+import { Cancellation } from '../protocol/cancellation.js'
+import type { Caller } from '../protocol/memory.js'
+import type { Served } from '../protocol/serve.js'
+import { VERSION_HEADER } from '../protocol/versions.js'
+import { isJson, readBody } from './body.js'
+import type { Dispatch, Outgoing } from './dispatch.js'
+import type { Drain } from './drain.js'
+import { headerValues } from './guard.js'
+import type { Direct } from './listener.js'
+import { type JsonReply, NOT_JSON, NOT_POST, sendJson, TOO_LARGE, UNAUTHORIZED } from './replies.js'
+import { createVersions, versionReply } from './versions.js'
+
+export interface RpcRouteOptions {
+  readonly path: string
+  readonly versions: ReadonlyMap<string, Served>
+  readonly identity: Identity
+  readonly dispatch: Dispatch
+  readonly maxBodyBytes: number
+  readonly drain: Drain
+  readonly refused: (status: number) => void
+}
+
+/**
+ * The endpoint that takes JSON-RPC (§8.3). It speaks to Node's own request and response, since every call passes here and a
+ * framework's would cost more than the rest of the edge.
+ */
+export function createRpcRoute(options: RpcRouteOptions): Direct {
+  const admit = createAdmission(options)
+  return (request, response) => {
+    if (!isAt(options.path, request.url)) return false
+    const admitted = admit(request)
+    if ('status' in admitted) refuse(response, admitted, options.refused)
+    else answer(options, { ...admitted, request, response })
+    return true
+  }
+}
+
+function isAt(path: string, url: string | undefined): boolean {
+  return url === path || url?.startsWith(`${path}?`) === true
+}
+
+interface Admitted {
+  readonly caller: Caller
+  readonly served: Served
+}
+
+/** Decides from the headers alone, in the order that §6.1 and §8.3 set. */
+function createAdmission(
+  options: RpcRouteOptions,
+): (request: IncomingMessage) => Admitted | JsonReply {
+  const { identity } = options
+  const pickVersion = createVersions(options.versions)
+  const wrongVersion = versionReply(options.versions)
+  return (request) => {
+    if (request.method !== 'POST') return NOT_POST
+    const caller = identity.authenticate(headerValues(request.rawHeaders, 'authorization'))
+    if (caller === undefined) return UNAUTHORIZED
+    const served = pickVersion(oneHeader(request, VERSION_HEADER))
+    if (served === undefined) return wrongVersion
+    return isJson(request) ? { caller, served } : NOT_JSON
+  }
+}
+
+/** Node joins a header that comes twice, except for a few that it never reads here. */
+function oneHeader({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : value?.join(',')
+}
+
+interface Exchange extends Admitted {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+function answer(options: RpcRouteOptions, exchange: Exchange): void {
+  const { request, response } = exchange
+  if (request.headers.expect !== undefined) response.writeContinue()
+  void readBody(request, options.maxBodyBytes).then((body) => {
+    if (body === 'too_large') refuse(response, TOO_LARGE, options.refused)
+    else if (body !== 'cut') return call(options, exchange, body)
+    return undefined
+  })
+}
+
+async function call(options: RpcRouteOptions, exchange: Exchange, bytes: Buffer): Promise<void> {
+  const { request, response, caller, served } = exchange
+  const closed = new Cancellation()
+  options.drain.enter()
+  response.on('close', () => {
+    options.drain.leave()
+    if (!response.writableFinished) closed.cancel()
+  })
+  const traceparent = oneHeader(request, 'traceparent')
+  const reply = await options.dispatch({
+    bytes,
+    served,
+    caller,
+    connection: { closed },
+    traceparent,
+  })
+  send(response, reply, options.drain)
+}
+
+function send(response: ServerResponse, reply: Outgoing | undefined, drain: Drain): void {
+  if (response.destroyed) return
+  if (drain.draining) response.setHeader('connection', 'close')
+  if (reply === undefined) {
+    response.writeHead(202, { 'content-length': 0 }).end()
+    return
+  }
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': reply.bytes })
+  response.end(reply.text)
+}
+
+function refuse(
+  response: ServerResponse,
+  reply: JsonReply,
+  refused: (status: number) => void,
+): void {
+  refused(reply.status)
+  sendJson(response, reply)
+}

@@ -1,0 +1,89 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Caller, Scope } from '../protocol/memory.js'
+import { digest } from './keys.js'
+
+/** One API key as a config names it: `sha256` in hexadecimal of the key, `owner` "*" for every owner. */
+export interface KeyEntry {
+  readonly name: string
+  readonly owner: string
+  readonly sha256: string
+  readonly roles: readonly string[]
+}
+
+/** What a deployment accepts as credentials. */
+export interface Credentials {
+  readonly keys: readonly KeyEntry[]
+}
+
+/** Tells who is calling over the network. */
+export interface Identity {
+  /**
+   * Takes the value of every `Authorization` header that a request carried, usually one or none. Undefined means that the
+   * request is to be refused; there is no caller that it falls back to.
+   */
+  authenticate(authorization: readonly string[]): Caller | undefined
+}
+
+/** Without credentials configured everyone is the anonymous caller; such a server may listen on loopback only. */
+export function createIdentity(credentials: Credentials | undefined): Identity {
+  if (credentials === undefined) return { authenticate: anonymous }
+  const known = byDigest(credentials.keys)
+  return {
+    authenticate(authorization) {
+      const key = bearer(authorization)
+      return key === undefined ? undefined : lookUp(known, digest(key))
+    },
+  }
+}
+
+/** A caller on this machine who has shown no credentials: it sees the records that belong to no one. */
+function anonymous(): Caller {
+  return { name: 'anonymous', roles: [], scope: { kind: 'ownerless' } }
+}
+
+/** The one caller of a server on stdio, who is taken at its word for any owner (§6). `roles` are those the config gives it. */
+export function stdioCaller(roles: readonly string[]): Caller {
+  return { name: 'stdio', roles, scope: { kind: 'all' } }
+}
+
+interface Known {
+  readonly digest: Buffer
+  readonly caller: Caller
+}
+
+function byDigest(keys: readonly KeyEntry[]): ReadonlyMap<string, Known> {
+  const known = new Map<string, Known>()
+  for (const entry of keys) {
+    const sha256 = entry.sha256.toLowerCase()
+    if (!/^[\da-f]{64}$/.test(sha256)) {
+      throw new Error(`key ${entry.name}: sha256 must be 64 hexadecimal digits`)
+    }
+    const twin = known.get(sha256)
+    if (twin !== undefined) {
+      throw new Error(`keys ${twin.caller.name} and ${entry.name} have one sha256: make one anew`)
+    }
+    known.set(sha256, { digest: Buffer.from(sha256, 'hex'), caller: callerOf(entry) })
+  }
+  return known
+}
+
+function callerOf({ name, owner, roles }: KeyEntry): Caller {
+  const scope: Scope = owner === '*' ? { kind: 'all' } : { kind: 'owners', owners: [owner] }
+  return { name, roles, scope }
+}
+
+const BEARER = /^bearer +([\w\-.~+/]+=*)$/i
+
+/** More than one header is ambiguous and therefore none. */
+function bearer(authorization: readonly string[]): string | undefined {
+  const [header] = authorization
+  if (header === undefined || authorization.length > 1) return undefined
+  return BEARER.exec(header)?.[1]
+}
+
+/** The index is by digest, of which a caller cannot choose a prefix; the comparison after it takes the same time for all. */
+function lookUp(known: ReadonlyMap<string, Known>, presented: Buffer): Caller | undefined {
+  const candidate = known.get(presented.toString('hex'))
+  if (candidate === undefined) return undefined
+  return timingSafeEqual(candidate.digest, presented) ? candidate.caller : undefined
+}
