@@ -55,4 +55,6 @@ export interface Context {
   readonly trace: string
   /** Told of every ask when it ends. Must not throw. */
   readonly observe: (ask: Ask) => void
+  /** In the context of one ask: told of each attempt before it is made. */
+  readonly attempt?: () => void
 }

@@ -1,0 +1,106 @@
+import type { Database } from 'better-sqlite3'
+import { z } from 'zod'
+
+const partSchema = z.object({
+  upstream: z.string(),
+  owner: z.string().nullable(),
+  ids: z.array(z.string()),
+})
+/** Records that one write makes at one upstream, all of one owner (null: none). */
+export type WritePart = Readonly<z.output<typeof partSchema>>
+
+const moveSchema = z.object({
+  from: z.string(),
+  to: z.string(),
+  /** The receiving tier by the gateway's name. */
+  tier: z.string(),
+  owner: z.string().nullable(),
+})
+/** Records of one owner on their way from one upstream to another. */
+export type Move = Readonly<z.output<typeof moveSchema>>
+
+/** A move that was begun and not ended; `forgotten` are the ids that a forget named meanwhile. */
+export interface OpenMove extends Move {
+  readonly id: string
+  readonly ids: readonly string[]
+  readonly forgotten: ReadonlySet<string>
+}
+
+/** A write that was spread over upstreams and not ended: what it made must be taken back. */
+export interface OpenWrite {
+  readonly id: string
+  readonly parts: readonly WritePart[]
+}
+
+/** What must be finished or undone should the process die: each intent is on disk before its first effect. */
+export interface Journal {
+  beginWrite(id: string, parts: readonly WritePart[]): void
+  endWrite(id: string): void
+  openWrites(): OpenWrite[]
+  beginMove(id: string, move: Move, ids: readonly string[]): void
+  endMove(id: string): void
+  openMoves(): OpenMove[]
+  /** The ids of a move that a forget has named since it began. */
+  forgottenOf(move: string): ReadonlySet<string>
+  /** Tells every open move that these records are to be gone: a forget in between wins. */
+  markForgotten(owner: string | null, ids: readonly string[]): void
+}
+
+export function createJournal(database: Database): Journal {
+  return { ...writes(database), ...moves(database) }
+}
+
+function writes(database: Database): Pick<Journal, 'beginWrite' | 'endWrite' | 'openWrites'> {
+  const begin = database.prepare('INSERT INTO writes (id, parts) VALUES (?, ?)')
+  const end = database.prepare('DELETE FROM writes WHERE id = ?')
+  const all = database.prepare<[], { id: string; parts: string }>(
+    'SELECT id, parts FROM writes ORDER BY id',
+  )
+  return {
+    beginWrite: (id, parts) => void begin.run(id, JSON.stringify(parts)),
+    endWrite: (id) => void end.run(id),
+    openWrites: () =>
+      all
+        .all()
+        .map(({ id, parts }) => ({ id, parts: z.array(partSchema).parse(JSON.parse(parts)) })),
+  }
+}
+
+function moves(database: Database): Omit<Journal, 'beginWrite' | 'endWrite' | 'openWrites'> {
+  const begin = database.prepare('INSERT INTO moves (id, move) VALUES (?, ?)')
+  const addItem = database.prepare('INSERT INTO move_items (move, owner, id) VALUES (?, ?, ?)')
+  const end = database.prepare('DELETE FROM moves WHERE id = ?')
+  const endItems = database.prepare('DELETE FROM move_items WHERE move = ?')
+  const all = database.prepare<[], { id: string; move: string }>(
+    'SELECT id, move FROM moves ORDER BY id',
+  )
+  const items = database
+    .prepare<[string], string>('SELECT id FROM move_items WHERE move = ? ORDER BY rowid')
+    .pluck()
+  const forgotten = database
+    .prepare<[string], string>('SELECT id FROM move_items WHERE move = ? AND forgotten = 1')
+    .pluck()
+  const mark = database.prepare('UPDATE move_items SET forgotten = 1 WHERE id = ? AND owner IS ?')
+  const forgottenOf = (move: string): ReadonlySet<string> => new Set(forgotten.all(move))
+  return {
+    beginMove: database.transaction((id: string, move: Move, ids: readonly string[]) => {
+      begin.run(id, JSON.stringify(move))
+      for (const item of ids) addItem.run(id, move.owner, item)
+    }),
+    endMove: database.transaction((id: string) => {
+      endItems.run(id)
+      end.run(id)
+    }),
+    openMoves: () =>
+      all.all().map(({ id, move }) => ({
+        id,
+        ...moveSchema.parse(JSON.parse(move)),
+        ids: items.all(id),
+        forgotten: forgottenOf(id),
+      })),
+    forgottenOf,
+    markForgotten: database.transaction((owner: string | null, ids: readonly string[]) => {
+      for (const id of ids) mark.run(id, owner)
+    }),
+  }
+}

@@ -1,0 +1,75 @@
+import Database from 'better-sqlite3'
+import { type BackgroundStore, createBackgroundStore } from './backgrounds.js'
+import { type CarriedRecords, createCarriedRecords } from './carried.js'
+import { createJournal, type Journal } from './journal.js'
+import { createProfileStore, type ProfileStore } from './profiles.js'
+
+/** What a federation must not forget over a restart, in one SQLite file of its own. */
+export interface State {
+  readonly journal: Journal
+  readonly carried: CarriedRecords
+  readonly profiles: ProfileStore
+  readonly backgrounds: BackgroundStore
+  close(): void
+}
+
+export interface StateOptions {
+  /** A file, made when absent, or `:memory:`. */
+  readonly path: string
+  /** `full` survives a loss of power, `normal` the death of any process. */
+  readonly durability: 'normal' | 'full'
+}
+
+/** Each step takes the schema from its index to the next; a step is never changed once it has been released. */
+const STEPS: readonly string[] = [
+  `CREATE TABLE profiles (upstream TEXT PRIMARY KEY, profile TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE writes (id TEXT PRIMARY KEY, parts TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE moves (id TEXT PRIMARY KEY, move TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE move_items (
+     move TEXT NOT NULL, owner TEXT, id TEXT NOT NULL, forgotten INTEGER NOT NULL DEFAULT 0
+   );
+   CREATE INDEX move_items_by_id ON move_items (id);
+   CREATE INDEX move_items_by_move ON move_items (move);
+   CREATE TABLE carried (upstream TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL,
+     PRIMARY KEY (upstream, owner, id)) WITHOUT ROWID;
+   CREATE TABLE backgrounds (owner TEXT PRIMARY KEY, background BLOB NOT NULL, at INTEGER NOT NULL);`,
+]
+
+/** Opens the state, bringing an older file up to date. Throws one error that names the file where that cannot be done. */
+export function openState(options: StateOptions): State {
+  const database = open(options)
+  return {
+    journal: createJournal(database),
+    carried: createCarriedRecords(database),
+    profiles: createProfileStore(database),
+    backgrounds: createBackgroundStore(database),
+    close: () => database.close(),
+  }
+}
+
+function open({ path, durability }: StateOptions): Database.Database {
+  let database: Database.Database | undefined
+  try {
+    database = new Database(path)
+    database.pragma('journal_mode = WAL')
+    database.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
+    migrate(database)
+    return database
+  } catch (thrown) {
+    database?.close()
+    throw new Error(`cannot open the gateway's state at ${path}: ${reason(thrown)}`)
+  }
+}
+
+function migrate(database: Database.Database): void {
+  const version = Number(database.pragma('user_version', { simple: true }))
+  if (version > STEPS.length) throw new Error('it was written by a newer version')
+  database.transaction(() => {
+    for (const step of STEPS.slice(version)) database.exec(step)
+    database.pragma(`user_version = ${STEPS.length}`)
+  })()
+}
+
+function reason(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
