@@ -21,13 +21,16 @@ export interface Source {
 
 /** Reads, checks and freezes a configuration. Throws one `ConfigError` that names the file and the path of the fault. */
 export function loadConfig(source: Source): Config {
+  const { file, cwd, env } = source
+  let hide = (message: string): string => message
   try {
     const { value, order } = parseYaml(source.text)
-    const file = checkShape(fillIn(value, source.env))
-    return finish(withListen(file, source.listen), { cwd: source.cwd, order })
+    const filled = fillIn(value, env)
+    hide = filled.hide
+    return finish(withListen(checkShape(filled.value), source.listen), { cwd, order })
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
-    throw new ConfigError(thrown.path, thrown.problem, source.file)
+    throw new ConfigError(thrown.path, hide(thrown.problem), file)
   }
 }
 

@@ -1,0 +1,310 @@
+import { expect, test } from 'vitest'
+import { ConfigError } from '../../../src/config/errors.js'
+import { loadConfig } from '../../../src/config/load.js'
+
+const SHA = 'a'.repeat(64)
+const OTHER = 'b'.repeat(64)
+const key = (name: string, sha256: string, owner = name) =>
+  `{ name: ${name}, owner: "${owner}", sha256: "${sha256}" }`
+const web = (rest = '') => `upstreams: { a: { url: "http://127.0.0.1:1/"${rest} } }`
+
+/** What is wrong, the file, and the whole message that it must give. */
+const CASES: readonly (readonly [string, string, string])[] = [
+  ['a misspelt key', 'nmae: x', 'nmae: unknown key; did you mean name?'],
+  [
+    'a key that resembles nothing',
+    'log: { colour: red }',
+    'log.colour: unknown key; known here: level, calls',
+  ],
+  [
+    'a misspelt key in an upstream, before what it leaves missing',
+    'upstreams: { a: { store: sqlite, paht: a.db } }',
+    'upstreams.a.paht: unknown key; did you mean path?',
+  ],
+  [
+    'a misspelt key in a list',
+    `auth: { keys: [{ nome: x, owner: x, sha256: "${SHA}" }] }`,
+    'auth.keys[0].nome: unknown key; did you mean name?',
+  ],
+  ['a file that is a list', '[]', 'must be a mapping of keys to values'],
+  [
+    'no YAML',
+    'name: [',
+    'not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ] at line 1, column 8',
+  ],
+  [
+    'a tag of its own',
+    'name: !secret x',
+    'not valid YAML: Unresolved tag: !secret at line 1, column 7',
+  ],
+  ['an alias that holds itself', 'log: &a { level: *a }', 'log.level.level: is nested too deep'],
+  ['a key of prototypes', '__proto__: { name: x }', 'a key must be a plain name'],
+  ['two tiers of one name', 'tiers:\n  t: {}\n  t: {}', 'tiers.t: stands here twice'],
+  ['two upstreams of one name', 'upstreams: { a: {}, "a": {} }', 'upstreams.a: stands here twice'],
+  [
+    'a variable that is not set',
+    'upstreams: { a: { url: "http://h/", auth: { bearer: "${NOWHERE}" } } }',
+    'upstreams.a.auth.bearer: the environment variable NOWHERE is not set',
+  ],
+  [
+    'a variable with a default',
+    'name: "${A:-b}"',
+    'name: ${A:-b} names no environment variable; write ${NAME}',
+  ],
+  ['an empty name', 'name: ""', 'name: must not be empty'],
+  ['a name that is a number', 'name: 7', 'name: must be text; put it in quotes'],
+  [
+    'a port out of range',
+    'listen: { port: 65536 }',
+    'listen.port: must be a whole number from 0 to 65535',
+  ],
+  [
+    'a host with a port',
+    'listen: { host: "localhost:80" }',
+    'listen.host: must be a host name or an address, without scheme or port',
+  ],
+  ['a relative path', 'listen: { path: a2m }', 'listen.path: must be a path such as / or /a2m'],
+  [
+    'an open door',
+    'listen: { host: 0.0.0.0 }',
+    'listen.host: 0.0.0.0 is reached from other machines, and nobody has to show a key; add auth.keys or listen on 127.0.0.1',
+  ],
+  [
+    'an open door by name',
+    'listen: { host: 127.example }',
+    'listen.host: 127.example is reached from other machines, and nobody has to show a key; add auth.keys or listen on 127.0.0.1',
+  ],
+  [
+    'a time without a unit',
+    web(', timeout: 2'),
+    'upstreams.a.timeout: must be a duration such as 500ms, 2s or 5m, at most 24h',
+  ],
+  [
+    'no time at all',
+    web(', timeout: 0s'),
+    'upstreams.a.timeout: must be a duration such as 500ms, 2s or 5m, at most 24h',
+  ],
+  [
+    'a time that no timer can hold',
+    web(', refresh: 900h'),
+    'upstreams.a.refresh: must be a duration such as 500ms, 2s or 5m, at most 24h',
+  ],
+  [
+    'a size that is none',
+    'limits: { body_bytes: 4MB }',
+    'limits.body_bytes: must be a size such as 65536, 512KiB or 16MiB, at least 1KiB and at most 1GiB',
+  ],
+  [
+    'an origin with a path',
+    'allowed_origins: ["https://app.example/"]',
+    'allowed_origins[0]: must be an origin such as https://app.example: scheme, host and port, in lower case, without a path',
+  ],
+  ['no keys', 'auth: { keys: [] }', 'auth.keys: must hold at least one key'],
+  ['auth without keys', 'auth: {}', 'auth.keys: is missing'],
+  [
+    'signed tokens',
+    'auth: { jwt: [] }',
+    'auth.jwt: tokens signed by an issuer are not supported by this version; use keys',
+  ],
+  [
+    'a digest that is none',
+    `auth: { keys: [${key('a', 'abc')}] }`,
+    'auth.keys[0].sha256: must be a SHA-256 in 64 hexadecimal digits; `a2m-gateway keys new` makes one',
+  ],
+  [
+    'two keys of one name',
+    `auth: { keys: [${key('a', SHA)}, ${key('a', OTHER)}] }`,
+    'auth.keys[1].name: another key is called a',
+  ],
+  [
+    'two names of one key, in either case',
+    `auth: { keys: [${key('a', SHA)}, ${key('b', SHA.toUpperCase())}] }`,
+    'auth.keys[1].sha256: this is also the key of a',
+  ],
+  ['no upstreams', 'upstreams: {}', 'upstreams: must name at least one, or be left out'],
+  ['tiers of nobody', 'tiers: { t: { upstream: a } }', 'tiers: needs upstreams that hold them'],
+  [
+    'a name with a dot',
+    'upstreams: { a.b: { store: sqlite } }',
+    'upstreams."a.b": a name is made of letters, digits, - and _, 64 at most',
+  ],
+  [
+    'no way there',
+    'upstreams: { a: { timeout: 1s } }',
+    'upstreams.a: needs one of url, command and store, and one only',
+  ],
+  [
+    'two ways there',
+    'upstreams: { a: { url: "http://h/", command: [x] } }',
+    'upstreams.a: needs one of url, command and store, and one only',
+  ],
+  [
+    'a token for a child',
+    'upstreams: { a: { command: [x], auth: { bearer: t } } }',
+    'upstreams.a.auth: goes with url, not with command',
+  ],
+  [
+    'a store without a file',
+    'upstreams: { a: { store: sqlite } }',
+    'upstreams.a.path: is missing; name the file of the store',
+  ],
+  ['another store', 'upstreams: { a: { store: redis } }', 'upstreams.a.store: must be sqlite'],
+  [
+    'a bad URL',
+    'upstreams: { a: { url: "nowhere" } }',
+    'upstreams.a.url: must be an http:// or https:// URL',
+  ],
+  [
+    'a URL of files',
+    'upstreams: { a: { url: "file:///etc" } }',
+    'upstreams.a.url: must be an http:// or https:// URL',
+  ],
+  [
+    'a password in a URL',
+    'upstreams: { a: { url: "http://u:hush@h/" } }',
+    'upstreams.a.url: must not carry a user or password; put a token into auth.bearer',
+  ],
+  [
+    'two stores in one file',
+    'upstreams: { a: { store: sqlite, path: x.db }, b: { store: sqlite, path: ./y/../x.db } }',
+    'upstreams.b.path: is already the file of a',
+  ],
+  [
+    'the owner as a token',
+    web(', owner: token'),
+    'upstreams.a.owner: token and metadata are not supported by this version; use parameter or none',
+  ],
+  [
+    'the owner in metadata',
+    web(', owner: metadata'),
+    'upstreams.a.owner: token and metadata are not supported by this version; use parameter or none',
+  ],
+  ['the owner elsewhere', web(', owner: header'), 'upstreams.a.owner: must be parameter or none'],
+  [
+    'confined callers at a store without owners',
+    `${web(', owner: none')}\nauth: { keys: [${key('root', SHA, '*')}, ${key('b', OTHER)}] }`,
+    "upstreams.a.owner: none keeps nobody's records apart, and the key b is confined to one owner; add access: read-only",
+  ],
+  [
+    'a tier of nowhere',
+    `${web()}\ntiers: { t: { upstream: b } }`,
+    'tiers.t.upstream: there is no upstream called b; there are a',
+  ],
+  [
+    'a tier that is also nowhere',
+    `${web()}\ntiers: { t: { upstream: a, also: [b] } }`,
+    'tiers.t.also[0]: there is no upstream called b; there are a',
+  ],
+  [
+    'a tier that is also at home',
+    `${web()}\ntiers: { t: { upstream: a, also: [a] } }`,
+    'tiers.t.also[0]: a is already asked for this tier',
+  ],
+  [
+    'a spill into nothing',
+    `${web()}\ntiers: { t: { upstream: a, spill_to: u } }`,
+    'tiers.t.spill_to: there is no tier called u; there are t',
+  ],
+  [
+    'a promotion into nothing',
+    `${web()}\ntiers: { t: { upstream: a, promote_to: u } }`,
+    'tiers.t.promote_to: there is no tier called u; there are t',
+  ],
+  [
+    'a spill into itself',
+    `${web()}\ntiers: { t: { upstream: a, spill_to: t } }`,
+    'tiers.t.spill_to: is the tier itself',
+  ],
+  [
+    'a spill in a circle, told where it begins',
+    `${web()}\ntiers: { s: { upstream: a, spill_to: t }, t: { upstream: a, spill_to: u }, u: { upstream: a, spill_to: t } }`,
+    'tiers.t.spill_to: spills in a circle: t > u > t',
+  ],
+  [
+    'dropping and spilling',
+    `${web()}\ntiers: { t: { upstream: a, spill_to: u, overflow: drop }, u: { upstream: a } }`,
+    'tiers.t.overflow: drop and spill_to exclude each other',
+  ],
+  [
+    'two tiers in one place',
+    `${web()}\ntiers: { t: { upstream: a }, u: { upstream: a, upstream_tier: t } }`,
+    'tiers.u.upstream_tier: t of a is already the tier t',
+  ],
+  [
+    'a capacity per session',
+    `${web()}\ntiers: { t: { upstream: a, per_session: false } }`,
+    'tiers.t.per_session: needs the sessions capability, which this version does not support',
+  ],
+  [
+    'a promotion by use',
+    `${web()}\ntiers: { t: { upstream: a, promote_after: 3 } }`,
+    'tiers.t.promote_after: needs the salience capability, which this version does not support',
+  ],
+  [
+    'a vote by vector',
+    'recall: { voters: { vector: 1 } }',
+    'recall.voters.vector: needs the embeddings capability, which this version does not support',
+  ],
+  [
+    'a negative weight',
+    'recall: { voters: { lexical: -1 } }',
+    'recall.voters.lexical: must be a number from 0 to 100',
+  ],
+  [
+    'half a record',
+    'recall: { limit: 1.5 }',
+    'recall.limit: must be a whole number from 1 to 10000',
+  ],
+]
+
+function problemOf(text: string, env: Record<string, string> = {}): string {
+  try {
+    loadConfig({ text, file: 'a.yaml', env, cwd: '/srv' })
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.message
+    throw thrown
+  }
+  throw new Error('it loaded')
+}
+
+test.each(CASES)('%s', (_, text, message) => {
+  expect(problemOf(text)).toBe(`a.yaml: ${message}`)
+})
+
+test('every message is one line', () => {
+  expect(CASES.filter(([, , message]) => message.includes('\n'))).toEqual([])
+})
+
+const CANARY = 'canary-f00d'
+
+/** Every place that takes text, filled from the environment with something that does not fit there. */
+const SECRETS: readonly string[] = [
+  'listen: { host: "${S}:1" }',
+  'listen: { path: "${S}" }',
+  'log: { level: "${S}" }',
+  'durability: "${S}"',
+  'allowed_origins: ["${S}"]',
+  'auth: { keys: [{ name: a, owner: a, sha256: "${S}" }] }',
+  'upstreams: { a: { url: "${S}" } }',
+  'upstreams: { a: { url: "http://${S}:${S}@h/" } }',
+  'upstreams: { a: { url: "http://h/", owner: "${S}" } }',
+  'upstreams: { a: { url: "http://h/", timeout: "${S}" } }',
+  'upstreams: { a: { url: "http://h/", concurrency: "${S}" } }',
+  'upstreams: { a: { url: "http://h/", max_reply_bytes: "${S}" } }',
+  'upstreams: { a: { url: "http://h/", auth: "${S}" } }',
+  'listen: { host: "${S}" }',
+  'upstreams: { a: { url: "http://h/" } }\ntiers: { t: { upstream: a, spill_to: "${S}" } }',
+  'upstreams: { a: { command: [x], env: { T: "${S}" }, auth: { bearer: "${S}" } } }',
+]
+
+test.each(SECRETS)('a value of the environment stays out of the message: %s', (text) => {
+  const message = problemOf(text, { S: CANARY })
+  expect(message).not.toContain(CANARY)
+})
+
+test('a message that repeats a value names the variable instead', () => {
+  const text = 'upstreams: { a: { url: "http://h/" } }\ntiers: { t: { upstream: "${S}" } }'
+  expect(problemOf(text, { S: CANARY })).toBe(
+    'a.yaml: tiers.t.upstream: there is no upstream called ${S}; there are a',
+  )
+})
