@@ -1,5 +1,4 @@
 import type { Identity } from '../identity/identity.js'
-import { EXTENSION } from '../protocol/extension.js'
 import type { Description } from '../protocol/methods.js'
 import type { Served } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
@@ -87,7 +86,7 @@ function addWellKnown(
 
 /** What anybody may know: no counts, since those are the callers', and nothing of the upstreams. */
 function publicProfile(description: Description): Description {
-  const { tiers, federation: _, [EXTENSION]: __, ...rest } = description
+  const { tiers, federation: _, ...rest } = description
   if (tiers === undefined) return rest
   return { ...rest, tiers: tiers.map(({ stale: _stale, ...tier }) => ({ ...tier, count: 0 })) }
 }
