@@ -1,21 +1,30 @@
 import type { Cancellation } from '../protocol/cancellation.js'
+import type { Reply } from '../protocol/rpc.js'
 
-/** One JSON-RPC request on its way to a server elsewhere. */
-export interface Outgoing {
-  /** The gateway's own request id, which `text` carries; never a caller's. */
-  readonly id: number
-  /** The whole message, one line. */
-  readonly text: string
-  /** The instant on the monotonic clock at which the sender stops waiting, connecting and queueing included. */
+/** How long somebody waits: until an instant, in ms on the monotonic clock, or until it is no longer wanted. */
+export interface Wait {
   readonly deadline: number
   readonly cancellation: Cancellation
 }
 
+/** One JSON-RPC request on its way to a server elsewhere; its deadline counts connecting and queueing too. */
+export interface Outgoing extends Wait {
+  /** The gateway's own request id, which `text` carries; never a caller's. */
+  readonly id: number
+  /** The whole message, one line. */
+  readonly text: string
+  /** Whether the server may get this message twice: a read may come again, a write may not. */
+  readonly repetition: 'harmless' | 'harmful'
+}
+
+/** The answer to a request: a result or an error, read and not yet checked against the method. */
+export type Response = Exclude<Reply, { readonly notification: string }>
+
 /**
- * Carries texts to one server and back. `send` resolves with the text of the reply to that very request, and rejects with a
- * `Fault` that says whether the server can have acted; it never outlasts the deadline.
+ * Carries requests to one server and answers back. `send` rejects with a `Fault` that says whether the server can have
+ * acted, and never outlasts the deadline. `close` takes no more requests, lets those under way end, then lets go of the server.
  */
 export interface Wire {
-  send(message: Outgoing): Promise<string>
+  send(message: Outgoing): Promise<Response>
   close(): Promise<void>
 }
