@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { type Carried, carriedSchema, EXTENSION } from '../protocol/extension.js'
 import { JsonText } from '../protocol/json.js'
 import { matches, type Where } from '../protocol/matches.js'

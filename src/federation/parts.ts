@@ -1,0 +1,32 @@
+import type { RecallConfig } from '../config/config.js'
+import type { Context } from '../protocol/memory.js'
+import type { Clock } from '../protocol/time.js'
+import type { CarriedRecords } from '../state/carried.js'
+import type { Journal } from '../state/journal.js'
+import type { Blame } from './arrivals.js'
+import type { Layout } from './layout.js'
+import type { Lexical } from './lexical.js'
+import type { KeyedLock } from './locks.js'
+import type { Promised } from './promise.js'
+
+/** What the methods of a federation share. Layout and promise are those of the moment. */
+export interface Parts {
+  readonly recall: RecallConfig
+  readonly layout: () => Layout
+  readonly promise: () => Promised
+  readonly clock: Clock
+  /** Makes ids for records (UUIDv7). */
+  readonly newId: () => string
+  readonly journal: Journal
+  readonly carried: CarriedRecords
+  readonly lexical: Lexical
+  /** Held while an id is looked up and written, and while records of an owner move. */
+  readonly locks: KeyedLock
+  readonly blame: Blame
+  readonly observeFusion: (fusion: { readonly lists: number; readonly candidates: number }) => void
+  /** Called between the steps of a move, by name: a test lets the process die there. */
+  readonly step: (name: string) => void
+}
+
+/** A handler of one method; params are checked, scoped and within the contract. */
+export type Handler<P, R> = (parts: Parts, params: P, context: Context) => Promise<R>

@@ -1,0 +1,83 @@
+import { A2mError, invalidParams } from '../protocol/errors.js'
+import { EXTENSION } from '../protocol/extension.js'
+import type { Where } from '../protocol/matches.js'
+import type { Owner } from '../protocol/scope.js'
+import type { Layout, Source, TierLayout } from './layout.js'
+
+/** What a call wants to read, in the gateway's terms. */
+export interface Wanted {
+  readonly tier?: string | undefined
+  readonly where?: Where | undefined
+  readonly owner: Owner
+}
+
+/** One upstream that may hold something of what is wanted. `where` is in its own terms. */
+export interface Target {
+  readonly source: Source
+  readonly tiers: readonly string[]
+  readonly where: Where
+}
+
+/** Whom to ask, whom not, and why. */
+export interface Plan {
+  readonly targets: readonly Target[]
+  /** Could not have had an answer. */
+  readonly skipped: ReadonlyMap<string, string>
+  /** Might have had one and cannot be asked. */
+  readonly absent: ReadonlyMap<string, string>
+}
+
+/** Decides who is asked for a reading. An unknown `tier` is `-32002`; in `where` it is a test that nothing passes. */
+export function planReading(layout: Layout, wanted: Wanted): Plan {
+  const tiers = wantedTiers(layout, wanted)
+  const skipped = new Map<string, string>()
+  const targets: Target[] = []
+  if (tiers.size === 0) return { targets, skipped, absent: new Map() }
+  for (const source of layout.sources) {
+    const here = source.tiers.filter((tier) => tiers.has(tier))
+    const where = source.translation.whereHere(wanted.where)
+    const reason = whySkipped(source, here, wanted.owner)
+    if (reason !== undefined) skipped.set(source.name, reason)
+    else if (where === undefined) skipped.set(source.name, 'the ids are not its')
+    else targets.push({ source, tiers: here, where })
+  }
+  return { targets, skipped, absent: layout.absent }
+}
+
+function whySkipped(source: Source, here: readonly string[], owner: Owner): string | undefined {
+  if (here.length === 0) return 'none of the tiers is its'
+  return mixesOwners(source, owner) ? 'it does not keep owners apart' : undefined
+}
+
+/** A writable upstream without owners holds whoever's records: nothing for a caller that has but its own. */
+export function mixesOwners(source: Source, owner: Owner): boolean {
+  return typeof owner === 'string' && source.owners === 'common' && source.writable
+}
+
+function wantedTiers(layout: Layout, { tier, where }: Wanted): ReadonlySet<string> {
+  if (where !== undefined && Object.hasOwn(where, EXTENSION)) throw reserved('where')
+  const known = layout.tiers.map(({ name }) => name)
+  if (tier !== undefined && tier !== '') tierNamed(layout, tier)
+  const tested = where === undefined || !Object.hasOwn(where, 'tier') ? undefined : where['tier']
+  const any = Array.isArray(tested) ? tested : [tested]
+  return new Set(
+    known.filter(
+      (name) => (!tier || tier === name) && (tested === undefined || any.includes(name)),
+    ),
+  )
+}
+
+/** The tier of that name; `-32002` where there is none. */
+export function tierNamed(layout: Layout, name: string): TierLayout {
+  const found = layout.tiers.find((tier) => tier.name === name)
+  if (found !== undefined) return found
+  const known = layout.tiers.map((tier) => tier.name)
+  throw new A2mError('UNKNOWN_TIER', `no tier ${JSON.stringify(name.slice(0, 80))}`, {
+    tiers: known,
+  })
+}
+
+/** The name that moved records use in metadata is not a caller's to set or to test. */
+export function reserved(path: string): A2mError {
+  return invalidParams(`${path}: the name "${EXTENSION}" in metadata is reserved`)
+}

@@ -1,0 +1,56 @@
+import type { Capability, Limits } from '../protocol/methods.js'
+import { CAPABILITIES } from '../protocol/methods.js'
+import type { Layout, Source } from './layout.js'
+
+/** What the federation may truthfully declare, and what takes the rest away. */
+export interface Promised {
+  readonly capabilities: ReadonlySet<Capability>
+  /** No tier can be written to, and no upstream is unread that might change that. */
+  readonly readOnly: boolean
+  readonly limits: Limits
+  /** For each capability that is not declared: the reasons, each naming an upstream where one is at fault. */
+  readonly withheld: ReadonlyMap<Capability, readonly string[]>
+}
+
+/** Capabilities that the gateway provides itself over any upstreams. */
+const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers'])
+
+/** Works out the promise: writable upstreams are intersected, a read-only one takes nothing away. */
+export function promise(layout: Layout): Promised {
+  const writable = layout.sources.filter((source) => source.writable)
+  const withheld = new Map<Capability, readonly string[]>()
+  const capabilities = new Set<Capability>()
+  for (const capability of CAPABILITIES) {
+    const reasons = whyNot(capability, writable, layout)
+    if (reasons.length === 0) capabilities.add(capability)
+    else withheld.set(capability, reasons)
+  }
+  const readOnly = writable.length === 0 && layout.absent.size === 0
+  return { capabilities, readOnly, limits: tightest(writable), withheld }
+}
+
+function whyNot(capability: Capability, writable: readonly Source[], layout: Layout): string[] {
+  if (OWN.has(capability)) return []
+  if (capability !== 'scopes') return ['not offered by this version of the gateway']
+  const mixing = writable.filter((source) => source.owners === 'common')
+  return [
+    ...mixing.map(({ name, upstream }) =>
+      upstream.config.owner === 'none'
+        ? `${name}: configured with owner: none`
+        : `${name}: does not declare scopes`,
+    ),
+    ...[...layout.absent].map(([name, reason]) => `${name}: ${reason}`),
+  ]
+}
+
+function tightest(writable: readonly Source[]): Limits {
+  const names = ['max_records_per_call', 'max_recall_limit', 'max_content_length'] as const
+  const limits: Limits = {}
+  for (const name of names) {
+    const values = writable
+      .map((source) => source.profile.limits[name])
+      .filter((v) => v !== undefined)
+    if (values.length > 0) limits[name] = Math.min(...values)
+  }
+  return limits
+}

@@ -1,0 +1,89 @@
+import type { ParamsOf, RecalledRecord, ResultOf } from '../protocol/methods.js'
+import { ownerOf } from '../protocol/scope.js'
+import { parseInstant } from '../protocol/time.js'
+import { byScore } from './arrivals.js'
+import type { Answer } from './fan-out.js'
+import { type Fused, fuse } from './fuse.js'
+import type { Handler, Parts } from './parts.js'
+import { planReading, type Target } from './plan.js'
+import { arrive, boundedLimit, first, policyOf, read } from './reading.js'
+
+type Params = ParamsOf<'memory/recall'>
+
+/**
+ * Asks all upstreams at once and merges by rank. With several of them, each is asked for the window, so that within it a smaller
+ * limit gives the first of a larger one, and the lexical voter ranks all candidates alike. Without a question the newest
+ * come first.
+ */
+export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
+  parts,
+  params,
+  context,
+) => {
+  const owner = ownerOf(params)
+  const { tier, where } = params
+  const query = params.query?.trim() ?? ''
+  const plan = planReading(parts.layout(), { tier, where, owner })
+  const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
+  const many = plan.targets.length > 1
+  const width = limit === 0 || !many ? limit : Math.max(limit, parts.recall.window)
+  const { lists, report } = await read(
+    parts,
+    {
+      method: 'memory/recall',
+      plan,
+      owner,
+      policy: policyOf(parts, params.partial),
+      paramsFor: (target) => paramsFor(target, { query, owner, width }),
+      take: (answer, target) => arrive(parts, ranked(parts, answer, width), target, owner),
+    },
+    context,
+  )
+  const voter = many && query !== '' ? parts.lexical.voter(owner, query) : undefined
+  const { k } = parts.recall
+  const asked = plan.targets.length + plan.absent.size
+  const fused = fuse(lists, { k, asked, voters: voter === undefined ? [] : [voter] })
+  parts.observeFusion({ lists: lists.length, candidates: fused.length })
+  const ordered = query === '' ? newestFirst(fused, k) : fused
+  return { records: finish(ordered, { ...params, limit }), federation: report }
+}
+
+function paramsFor(
+  { source, tiers, where }: Target,
+  { query, owner, width }: { query: string; owner: ReturnType<typeof ownerOf>; width: number },
+): Params {
+  const selection = source.translation.reading({ tiers, owner, where, limit: width }, where)
+  return query === '' ? selection : { ...selection, query }
+}
+
+/** An upstream's ranking as it should have told it: by descending score, no longer than it was asked for. */
+function ranked(parts: Parts, { result, source }: Answer<'memory/recall'>, width: number) {
+  const records = result?.records ?? []
+  if (width > 0 && records.length > width) parts.blame(source.name, 'over_limit', 1)
+  return first(byScore(records, source.name, parts.blame), width)
+}
+
+function newestFirst(fused: readonly Fused[], k: number): Fused[] {
+  const instants = new Map(fused.map((entry) => [entry, parseInstant(entry.at) ?? 0]))
+  const ordered = fused.toSorted((a, b) => (instants.get(b) ?? 0) - (instants.get(a) ?? 0))
+  return ordered.map((entry, index) => {
+    const score = (k + 1) / (k + index + 1)
+    const votes = [{ list: 'recency', rank: index + 1, weight: 1, share: score }]
+    return { ...entry, record: { ...entry.record, score }, votes }
+  })
+}
+
+function finish(
+  fused: readonly Fused[],
+  {
+    limit,
+    min_score,
+    explain,
+  }: { limit: number; min_score?: number | undefined; explain?: boolean | undefined },
+): RecalledRecord[] {
+  const worthy =
+    min_score === undefined ? fused : fused.filter(({ record }) => (record.score ?? 0) >= min_score)
+  return first(worthy, limit).map(({ record, votes }) =>
+    explain ? { ...record, explain: [...votes] } : record,
+  )
+}
