@@ -1,0 +1,128 @@
+import type { Database } from 'better-sqlite3'
+import type { Contract } from '../protocol/contract.js'
+import { A2mError, Fault } from '../protocol/errors.js'
+import { EXTENSION } from '../protocol/extension.js'
+import type { Context, Memory } from '../protocol/memory.js'
+import {
+  CAPABILITIES,
+  type Capability,
+  METHOD_NAMES,
+  type Method,
+  type ParamsOf,
+  type ResultOf,
+  SPECS,
+} from '../protocol/methods.js'
+import { PROTOCOL } from '../protocol/versions.js'
+import { openDatabase } from './database.js'
+import { consolidate, counts, promote } from './moving.js'
+import { type StoreOptions, tiersOf } from './options.js'
+import { recall, timeline } from './reading.js'
+import { openShelf, type Services, type Shelf } from './shelf.js'
+import { forget, remember } from './writing.js'
+
+const DEFAULT_LIMIT = 8
+
+/** What a store on SQLite can do, for callers whose owners are known. */
+const PROVIDED: ReadonlySet<Capability> = new Set(['core', 'tiers', 'scopes'])
+
+/**
+ * Opens a built-in store: a Memory on one SQLite file, synchronous inside and so meant for a worker thread. Owners are taken
+ * as the params name them (see `withScope`). Throws an `UnusableFile`, or a RangeError where the options contradict themselves.
+ */
+export function openStore(options: StoreOptions, services: Services): Memory {
+  const tiers = tiersOf(options)
+  const db = openDatabase(options)
+  const settings = {
+    name: options.name ?? 'a2m-gateway store',
+    limits: options.limits ?? {},
+    defaultLimit: options.defaultLimit ?? DEFAULT_LIMIT,
+    tiers: [...tiers, ...orphans(db, new Set(tiers.map(({ name }) => name)))],
+  }
+  return new Store(openShelf(db, settings, services), options.access ?? 'read-write')
+}
+
+/**
+ * What a store promises a caller; `scopes` only to one whose owners are known (§6). Hold it with
+ * `withContract(withScope(store), storeContract(options))`.
+ */
+export function storeContract(options: StoreOptions): (context: Context) => Contract {
+  const readOnly = options.access === 'read-only'
+  const limits = options.limits ?? {}
+  const unscoped = new Set([...PROVIDED].filter((capability) => capability !== 'scopes'))
+  return ({ caller }) => ({
+    capabilities: caller.scope.kind === 'ownerless' ? unscoped : PROVIDED,
+    readOnly,
+    limits,
+  })
+}
+
+/** Tiers that the options no longer name and records are still in; they stay reachable. */
+function orphans(db: Database, named: ReadonlySet<string>): readonly { readonly name: string }[] {
+  return db
+    .prepare<[], string>('SELECT DISTINCT tier FROM partitions WHERE records > 0 ORDER BY tier')
+    .pluck()
+    .all()
+    .filter((name) => !named.has(name))
+    .map((name) => ({ name }))
+}
+
+type Handlers = { readonly [M in Method]?: (shelf: Shelf, params: ParamsOf<M>) => ResultOf<M> }
+
+const HANDLERS: Handlers = {
+  'memory/describe': describe,
+  'memory/remember': remember,
+  'memory/recall': recall,
+  'memory/timeline': timeline,
+  'memory/forget': forget,
+  'memory/promote': promote,
+  'memory/consolidate': consolidate,
+}
+
+class Store implements Memory {
+  readonly #shelf: Shelf
+  readonly #access: 'read-write' | 'read-only'
+
+  constructor(shelf: Shelf, access: 'read-write' | 'read-only') {
+    this.#shelf = shelf
+    this.#access = access
+  }
+
+  async call<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+    if (!this.#shelf.db.open) throw new Fault('unavailable', 'the store is closed')
+    const handler = HANDLERS[method]
+    const { capability, kind } = SPECS[method]
+    if (handler === undefined) {
+      throw new A2mError(
+        'CAPABILITY_NOT_SUPPORTED',
+        `the '${capability}' capability is not declared`,
+        { capability },
+      )
+    }
+    if (kind === 'write' && this.#access === 'read-only') {
+      throw new A2mError('READ_ONLY', 'this memory takes no writes')
+    }
+    const transaction = this.#shelf.db.transaction(() => handler(this.#shelf, params))
+    return kind === 'write' ? transaction.immediate() : transaction.deferred()
+  }
+
+  async close(): Promise<void> {
+    const { db } = this.#shelf
+    if (!db.open) return
+    if (this.#access === 'read-write') db.pragma('wal_checkpoint(TRUNCATE)')
+    db.close()
+  }
+}
+
+function describe(shelf: Shelf, params: ParamsOf<'memory/describe'>): ResultOf<'memory/describe'> {
+  const { name, tiers, limits } = shelf
+  const sums = counts(shelf, params)
+  return {
+    protocol: PROTOCOL,
+    name,
+    capabilities: CAPABILITIES.filter((capability) => PROVIDED.has(capability)),
+    methods: METHOD_NAMES.filter((method) => PROVIDED.has(SPECS[method].capability)),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    tiers: tiers.map((tier) => ({ ...tier, count: sums[tier.name] ?? 0 })),
+    [EXTENSION]: { version: 1 },
+  }
+}

@@ -1,0 +1,70 @@
+import { A2mError } from '../protocol/errors.js'
+import { EXTENSION } from '../protocol/extension.js'
+import type { ParamsOf, ResultOf } from '../protocol/methods.js'
+import type { Entry } from '../protocol/records.js'
+import { parseInstant } from '../protocol/time.js'
+import { rank, recallLimit } from './reading.js'
+import type { Selected, Selection } from './selection.js'
+import { type Shelf, select } from './shelf.js'
+
+/** Writes a batch whole or not at all; an id that its owner has already is returned and nothing written (§3.2). */
+export function remember(
+  shelf: Shelf,
+  params: ParamsOf<'memory/remember'>,
+): ResultOf<'memory/remember'> {
+  const carried = params[EXTENSION]?.carried
+  for (const { tier } of params.records) if (tier !== undefined) requireTier(shelf, tier)
+  const now = shelf.clock.now()
+  const ids = params.records.map((entry, index) =>
+    keep(shelf, entry, {
+      owner: entry.owner ?? params.owner ?? null,
+      instant: parseInstant(carried?.[index]?.created_at ?? '') ?? now,
+    }),
+  )
+  return { ids }
+}
+
+interface Circumstances {
+  readonly owner: string | null
+  /** When the record came to be, in ms since 1970. */
+  readonly instant: number
+}
+
+function keep(shelf: Shelf, entry: Entry, { owner, instant }: Circumstances): string {
+  const { partitions, records, tiers } = shelf
+  const ownerNo = partitions.ownerNo(owner)
+  const id = entry.id ?? shelf.newId()
+  if (records.exists(id, ownerNo)) return id
+  shelf.writer.add({
+    id,
+    ownerNo,
+    partitionNo: partitions.partitionNo(ownerNo, entry.tier ?? tiers[0]?.name ?? ''),
+    created_at: instant,
+    group: entry.group ?? null,
+    role: entry.role ?? null,
+    content: entry.content,
+    metadata: entry.metadata?.text ?? null,
+  })
+  return id
+}
+
+/** Deletes what all selectors together select; a query selects what recall with them would give by default. */
+export function forget(shelf: Shelf, params: ParamsOf<'memory/forget'>): ResultOf<'memory/forget'> {
+  const selected = toForget(shelf, params.query ?? '', select(shelf, params))
+  for (const { row } of selected) shelf.writer.remove(row)
+  return { forgotten: selected.length }
+}
+
+function toForget(shelf: Shelf, query: string, selection: Selection): readonly Selected[] {
+  if (query === '') return [...selection.all()]
+  return rank(shelf, query, selection, recallLimit(shelf))
+}
+
+/** Throws `-32002` where the store has no tier of that name. */
+export function requireTier({ tiers }: Shelf, tier: string): void {
+  if (!tiers.some(({ name }) => name === tier)) {
+    throw new A2mError('UNKNOWN_TIER', `no tier ${JSON.stringify(tier.slice(0, 80))} here`, {
+      tiers: tiers.map(({ name }) => name),
+    })
+  }
+}
