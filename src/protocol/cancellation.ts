@@ -10,13 +10,12 @@ export class Cancellation {
     return this.#cancelled
   }
 
-  /** Tells every listener once; later calls do nothing. */
+  /** Tells every listener once, except those undone meanwhile; later calls do nothing. Listeners must not throw. */
   cancel(): void {
     if (this.#cancelled) return
     this.#cancelled = true
-    const listeners = this.#listeners
+    for (const listener of this.#listeners ?? []) listener()
     this.#listeners = undefined
-    for (const listener of listeners ?? []) listener()
   }
 
   /** Calls `listener` on cancellation, at once when that has been. Returns the undo. */

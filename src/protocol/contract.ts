@@ -1,5 +1,6 @@
 import { A2mError, invalidParams } from './errors.js'
-import type { Context, Memory } from './memory.js'
+import { EXTENSION } from './extension.js'
+import { type Context, GATEWAY_ROLE, type Memory } from './memory.js'
 import {
   CAPABILITIES,
   type Capability,
@@ -25,9 +26,12 @@ export interface Contract {
 export function withContract(inner: Memory, contractFor: (context: Context) => Contract): Served {
   return {
     refusal: (method, context) => refusal(method, contractFor(context)),
+    recognised: (params, context) =>
+      withoutUndeclared(withoutExtension(params, context), contractFor(context)),
     async call(method, params, context) {
       const contract = contractFor(context)
-      const result = await inner.call(method, hold(method, params, contract), context)
+      const held = hold(method, withoutUndeclared(params, contract), contract)
+      const result = await inner.call(method, held, context)
       return DISCLOSE[method]?.(result, contract) ?? result
     },
     close: () => inner.close(),
@@ -58,7 +62,7 @@ type Hold = { readonly [M in Method]?: (params: ParamsOf<M>, contract: Contract)
 const HOLDS: Hold = {
   'memory/describe': holdVersion,
   'memory/remember': holdRemember,
-  'memory/recall': holdRecall,
+  'memory/recall': holdReading,
   'memory/timeline': holdReading,
   'memory/forget': holdForget,
 }
@@ -88,17 +92,47 @@ function holdVersion(params: ParamsOf<'memory/describe'>): ParamsOf<'memory/desc
   return params
 }
 
-/** The capability that brings a field of an entry; fields that are not here are the core's. */
-const FIELD_CAPABILITY: { readonly [F in keyof Entry]?: Capability } = {
+/** What brings a parameter or a field of an entry that is ignored where its capability is not declared (§2, §4.2). */
+const CAPABILITY_OF: Readonly<Record<string, Capability>> = {
   salience: 'salience',
   owner: 'scopes',
   session: 'sessions',
   key: 'keys',
   embedding: 'embeddings',
+  embeddings: 'embeddings',
+  prompt: 'prompt',
   uri: 'external',
   media_type: 'external',
 }
-const OPTIONAL_FIELDS = Object.entries(FIELD_CAPABILITY)
+const OPTIONAL = Object.entries(CAPABILITY_OF)
+
+/** Takes off what is ignored, from the params and from the entries in them, whatever its value is. */
+function withoutUndeclared<P>(params: P, { capabilities }: Contract): P {
+  const surplus = OPTIONAL.filter(([, capability]) => !capabilities.has(capability))
+  const names = surplus.map(([name]) => name)
+  const rest = without(params, names)
+  if (!isObject(rest) || !Array.isArray(rest['records'])) return rest
+  const entries = rest['records'].map((entry: unknown) => without(entry, names))
+  return { ...rest, records: entries }
+}
+
+/** To anyone but a gateway it is a parameter that is not recognised. */
+function withoutExtension(params: unknown, { caller }: Context): unknown {
+  return caller.roles.includes(GATEWAY_ROLE) ? params : without(params, [EXTENSION])
+}
+
+function without<T>(value: T, names: readonly string[]): T {
+  if (!isObject(value)) return value
+  const surplus = names.filter((name) => value[name] !== undefined)
+  if (surplus.length === 0) return value
+  const copy: T & Record<string, unknown> = { ...value }
+  for (const name of surplus) delete copy[name]
+  return copy
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 function holdRemember(
   params: ParamsOf<'memory/remember'>,
@@ -108,36 +142,18 @@ function holdRemember(
   if (most !== undefined && params.records.length > most) {
     throw invalidParams(`records: at most ${most} a call`, { limit: 'max_records_per_call' })
   }
-  const records = params.records.map((entry, index) => holdEntry(entry, index, contract))
-  const { owner, session, ...rest } = params
-  return {
-    ...rest,
-    records,
-    ...(contract.capabilities.has('scopes') ? { owner } : {}),
-    ...(contract.capabilities.has('sessions') ? { session } : {}),
-  }
+  for (const [index, entry] of params.records.entries()) holdEntry(entry, index, contract)
+  return params
 }
 
-function holdEntry(entry: Entry, index: number, contract: Contract): Entry {
-  if (entry.tier !== undefined && !contract.capabilities.has('tiers')) throw unsupported('tiers')
-  const { max_content_length: longest } = contract.limits
+function holdEntry(entry: Entry, index: number, { capabilities, limits }: Contract): void {
+  if (entry.tier !== undefined && !capabilities.has('tiers')) throw unsupported('tiers')
+  const { max_content_length: longest } = limits
   if (longest !== undefined && longerThan(entry.content, longest)) {
     throw invalidParams(`records[${index}].content: at most ${longest} characters`, {
       limit: 'max_content_length',
     })
   }
-  return withoutUndeclared(entry, contract)
-}
-
-function withoutUndeclared(entry: Entry, { capabilities }: Contract): Entry {
-  const surplus = OPTIONAL_FIELDS.filter(
-    ([field, capability]) =>
-      entry[field as keyof Entry] !== undefined && !capabilities.has(capability),
-  )
-  if (surplus.length === 0) return entry
-  const copy: Record<string, unknown> = { ...entry }
-  for (const [field] of surplus) delete copy[field]
-  return copy as Entry
 }
 
 /** Code points are counted only where the count of UTF-16 units leaves it open. */
@@ -150,27 +166,14 @@ function longerThan(text: string, most: number): boolean {
 
 type Reading = ParamsOf<'memory/timeline'>
 
-/** A selector that would narrow the answer is refused where it cannot be honoured; what only adds to it is dropped. */
+/** A selector that would narrow the answer is refused where it cannot be honoured. */
 function holdReading<P extends Reading>(params: P, { capabilities, limits }: Contract): P {
   refuseSelectors(params, capabilities)
   const most = limits.max_recall_limit
   if (most !== undefined && params.limit !== undefined && params.limit > most) {
     throw invalidParams(`limit: at most ${most}`, { limit: 'max_recall_limit' })
   }
-  return {
-    ...params,
-    ...(capabilities.has('scopes') ? {} : { owner: undefined }),
-    ...(capabilities.has('embeddings') ? {} : { embeddings: undefined }),
-    ...(capabilities.has('prompt') ? {} : { prompt: undefined }),
-  }
-}
-
-function holdRecall(
-  params: ParamsOf<'memory/recall'>,
-  contract: Contract,
-): ParamsOf<'memory/recall'> {
-  const held = holdReading(params, contract)
-  return contract.capabilities.has('embeddings') ? held : { ...held, embedding: undefined }
+  return params
 }
 
 function holdForget(
@@ -183,7 +186,7 @@ function holdForget(
   if (!named) {
     throw invalidParams('name what to forget: ids, query, tier, where or key_prefix, and not empty')
   }
-  return capabilities.has('scopes') ? params : { ...params, owner: undefined }
+  return params
 }
 
 function refuseSelectors(

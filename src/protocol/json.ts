@@ -1,4 +1,5 @@
 import { invalidParams } from './errors.js'
+import { endOfString, metadataSpans, type Span, survey } from './json-spans.js'
 
 /** The deepest nesting of arrays and objects that is accepted. */
 export const MAX_DEPTH = 128
@@ -18,7 +19,7 @@ export class JsonText {
 
   /** The text of a value that was made here; undefined in it is left out as JSON.stringify does. */
   static of(value: unknown): JsonText {
-    return new JsonText(JSON.stringify(value))
+    return new JsonText(print(value))
   }
 
   /** The value as JavaScript sees it, numerals rounded to doubles. Parsed once. */
@@ -30,21 +31,49 @@ export class JsonText {
     return this.#value
   }
 
-  /** For `print` alone: a string that no accepted text can hold, since lone surrogates are refused at the border. */
+  /** For `print` alone: what stands in the text until the source is put there. */
   toJSON(): string {
-    return MARK + this.text
+    return MARK
   }
 }
 
 const MARK = '\ud800'
-const PRINTED_MARK = '"\\ud800'
-const MARKED = /"\\ud800((?:[^"\\]|\\.)*)"/g
+/** Without its quotes: V8 searches for up to six characters several times as fast as for more. */
+const PRINTED_MARK = '\\ud800'
 
 /** Prints a value as JSON, each `JsonText` in it to the letter. */
 export function print(value: unknown): string {
+  const sources: string[] = []
+  collect(value, sources)
   const text = JSON.stringify(value)
-  if (!text.includes(PRINTED_MARK)) return text
-  return text.replace(MARKED, (_, escaped: string) => JSON.parse(`"${escaped}"`))
+  if (sources.length === 0) return text
+  const pieces = text.split(PRINTED_MARK)
+  if (pieces.length !== sources.length + 1) return printPiecemeal(value)
+  let printed = ''
+  for (const [index, source] of sources.entries()) {
+    printed += pieces[index]?.slice(index === 0 ? 0 : 1, -1) + source
+  }
+  return printed + pieces[sources.length]?.slice(1)
+}
+
+/** The sources in a value, in the order in which JSON.stringify comes to them. */
+function collect(value: unknown, sources: string[]): void {
+  if (typeof value !== 'object' || value === null) return
+  if (value instanceof JsonText) sources.push(value.text)
+  else if (Array.isArray(value)) for (const entry of value) collect(entry, sources)
+  else {
+    const fields = value as Readonly<Record<string, unknown>>
+    for (const key of Object.keys(fields)) collect(fields[key], sources)
+  }
+}
+
+/** For the rare value that itself holds what stands for a source: slower, never mistaken. */
+function printPiecemeal(value: unknown): string {
+  if (value instanceof JsonText) return value.text
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(printPiecemeal).join(',')}]`
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${printPiecemeal(field)}`).join(',')}}`
 }
 
 /** A message from a caller is held to every rule; a reply of an upstream is only searched for what must stay text. */
@@ -52,18 +81,74 @@ export type Strictness = 'strict' | 'lenient'
 
 /**
  * Parses a JSON text and puts a `JsonText` wherever the source must survive: the `metadata` of each record (an element of an
- * array named `records`, or an object named `record`) and, strictly read, the `id` of the outermost object. Throws a
- * SyntaxError where the text is not JSON. Strictly read, duplicate keys, nesting over `MAX_DEPTH` and lone surrogates are
- * `-32602`; leniently read they are left as JSON.parse takes them.
+ * array named `records`, or an object named `record`, but nothing in a `where`) and, strictly read, the `id` of the outermost
+ * object. Throws a SyntaxError where the text is not JSON. Strictly read, duplicate keys, nesting over `MAX_DEPTH` and lone
+ * surrogates are `-32602`; leniently read they are left as JSON.parse takes them.
  */
 export function parse(text: string, strictness: Strictness): unknown {
   const value: unknown = JSON.parse(text)
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObject(value)) return value
   const strict = strictness === 'strict'
-  if (strict && SURROGATE.test(text)) refuseLoneSurrogates(text)
-  if (strict || text.includes('metadata') || text.includes('\\u00'))
-    new Scan(text, strict).run(value)
+  const escapes = text.includes('\\u')
+  if (strict && escapes && SURROGATE.test(text)) refuseLoneSurrogates(text)
+  const plain = !(escapes && ESCAPED_LETTER.test(text))
+  if (!(plain && place(text, value, strict))) new Scan(text, strict).run(value)
   return value
+}
+
+/** The source of the `id` of the outermost object, for a text that `parse` refuses though it is JSON. */
+export function sourceOfId(text: string): JsonText | undefined {
+  const { id } = survey(text)
+  return id && source(text, id)
+}
+
+/** An escape that may be a letter of a name that is looked for. */
+const ESCAPED_LETTER = /\\u00[67]/
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function source(text: string, { start, end }: Span): JsonText {
+  return new JsonText(clean(text.slice(start, end)))
+}
+
+/**
+ * Does the work of `Scan` where the text is as it usually is, without following it bracket by bracket. That there are as many
+ * values named `metadata` as records with metadata says which is whose. False, and nothing done, where anything is unusual.
+ */
+function place(text: string, value: Record<string, unknown>, strict: boolean): boolean {
+  const holders = recordsOf(value).filter((record) => Object.hasOwn(record, 'metadata'))
+  const spans = metadataSpans(text)
+  if (spans.length !== holders.length) return false
+  if (strict) {
+    const { names, depth, id } = survey(text)
+    if (depth > MAX_DEPTH || names !== countNames(value)) return false
+    if (id !== undefined) value['id'] = source(text, id)
+  }
+  for (const [index, span] of spans.entries()) {
+    const holder = holders[index]
+    if (holder !== undefined) holder['metadata'] = source(text, span)
+  }
+  return true
+}
+
+function recordsOf(message: Record<string, unknown>): Record<string, unknown>[] {
+  const body = message['params'] ?? message['result'] ?? message
+  if (!isObject(body)) return []
+  const list = body['records'] ?? [body['record']]
+  return Array.isArray(list)
+    ? list.filter((record) => isObject(record) && !Array.isArray(record))
+    : []
+}
+
+/** How many names the objects in a value have; duplicates in the text have been lost by now. */
+function countNames(value: unknown): number {
+  if (!isObject(value)) return 0
+  let count = 0
+  if (Array.isArray(value)) for (const entry of value) count += countNames(entry)
+  else for (const name of Object.keys(value)) count += 1 + countNames(value[name])
+  return count
 }
 
 const SURROGATE = /\\u[dD][89a-fA-F]/
@@ -90,7 +175,6 @@ interface Frame {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
@@ -121,7 +205,7 @@ class Scan {
       const top = this.#stack.at(-1)
       if (code === QUOTE) {
         const start = this.#at
-        this.#at = this.#endOfString(start)
+        this.#at = endOfString(text, start)
         if (expectKey && top !== undefined) {
           top.key = this.#key(start, this.#at)
           this.#noteKey(top)
@@ -166,7 +250,8 @@ class Scan {
     }
     const name = above === undefined ? '' : above.isArray ? above.name : above.key
     this.#stack.push({
-      container: inSlice ? undefined : above === undefined ? root : child(above),
+      container:
+        inSlice || name === 'where' ? undefined : above === undefined ? root : child(above),
       isArray,
       name,
       isRecord:
@@ -178,7 +263,9 @@ class Scan {
   }
 
   #wanted(top: Frame): boolean {
+    // Where a name is there twice, the last value is the parsed one: it may be an array, or lack what is in the first.
     if (top.container === undefined || Array.isArray(top.container)) return false
+    if (!Object.hasOwn(top.container, top.key)) return false
     return (
       (top.isRecord && top.key === 'metadata') ||
       (this.#strict && this.#stack.length === 1 && top.key === 'id')
@@ -195,30 +282,15 @@ class Scan {
     if (top.keys.has(top.key)) throw invalidParams(`duplicate key ${JSON.stringify(top.key)}`)
     top.keys.add(top.key)
   }
-
-  #endOfString(start: number): number {
-    const text = this.#text
-    let end = text.indexOf('"', start + 1)
-    while (text.charCodeAt(end - 1) === BACKSLASH && oddBackslashes(text, end)) {
-      end = text.indexOf('"', end + 1)
-    }
-    return end + 1
-  }
-}
-
-function oddBackslashes(text: string, end: number): boolean {
-  let at = end - 1
-  while (text.charCodeAt(at) === BACKSLASH) at--
-  return (end - 1 - at) % 2 === 1
 }
 
 /** The parsed counterpart of the container that opens now; undefined where a duplicate key has put something else there. */
 function child(above: Frame): object | undefined {
   if (above.container === undefined) return undefined
-  const value: unknown = (above.container as Record<string, unknown>)[
-    above.isArray ? above.index : above.key
-  ]
-  return typeof value === 'object' && value !== null ? value : undefined
+  const key = above.isArray ? above.index : above.key
+  if (!Object.hasOwn(above.container, key)) return undefined
+  const value = (above.container as Record<string, unknown>)[key]
+  return isObject(value) ? value : undefined
 }
 
 function clean(slice: string): string {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { type MemoryRecord, RECORD_FIELDS } from './records.js'
 import { parseInstant } from './time.js'
 
@@ -32,9 +31,27 @@ function fieldOf(record: MemoryRecord, name: string): unknown {
 
 function same(name: string, actual: unknown, wanted: unknown): boolean {
   if (wanted === null || wanted === undefined) return actual === null || actual === undefined
-  if (typeof wanted === 'object') return isDeepStrictEqual(actual, wanted)
+  if (typeof wanted === 'object') return equal(actual, wanted)
   if (actual === wanted) return true
   return INSTANT_FIELDS.has(name) && sameInstant(actual, wanted)
+}
+
+/** Of JSON values: arrays by order, objects by their members, numbers by value (-0 is 0). */
+function equal(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || !left || !right) return false
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  const names = Object.keys(left)
+  return (
+    names.length === Object.keys(right).length &&
+    names.every(
+      (name) => Object.hasOwn(right, name) && equal(member(left, name), member(right, name)),
+    )
+  )
+}
+
+function member(value: object, name: string): unknown {
+  return (value as Readonly<Record<string, unknown>>)[name]
 }
 
 function sameInstant(actual: unknown, wanted: unknown): boolean {

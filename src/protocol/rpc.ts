@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { A2mError, Fault, invalidParams } from './errors.js'
-import { JsonText, parse, print } from './json.js'
+import { JsonText, parse, print, sourceOfId } from './json.js'
 import { type Method, type ParamsOf, type ResultOf, SPECS } from './methods.js'
 
 /** Decodes bytes as UTF-8; anything else is `-32700`. */
@@ -32,7 +32,7 @@ export function readRequest(text: string): Reading {
   }
   if (!isObject(message)) return badRequest('a message is one JSON-RPC object', null)
   const id = message['id']
-  const goodId = id instanceof JsonText && /^["\-\dn]/.test(id.text) ? id : undefined
+  const goodId = id instanceof JsonText && isId(id) ? id : undefined
   if (id !== undefined && goodId === undefined)
     return badRequest('id must be a string or number', null)
   const answerTo = goodId ?? null
@@ -57,9 +57,14 @@ function asParseError(thrown: unknown): A2mError {
 function salvageId(text: string): JsonText | null | undefined {
   const message: unknown = JSON.parse(text)
   if (!isObject(message)) return null
-  const { id } = message
-  if (id === undefined) return undefined
-  return typeof id === 'string' || typeof id === 'number' ? JsonText.of(id) : null
+  if (message['id'] === undefined) return undefined
+  const id = sourceOfId(text)
+  return id !== undefined && isId(id) ? id : null
+}
+
+/** A string, a number or null, told by how its source begins. */
+function isId(id: JsonText): boolean {
+  return /^["\-\dn]/.test(id.text)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -142,12 +147,21 @@ export function checkResult<M extends Method>(method: M, result: unknown): Resul
   return parsed.data
 }
 
-/** Takes nulls out of an object and of the records in it, since null says absent; `record: null` alone is an answer. */
+/** Where objects stand in which null says absent as well. */
+const NULLS_BELOW: ReadonlySet<string> = new Set([
+  'record',
+  'records',
+  'limits',
+  'tiers',
+  'sessions',
+])
+
+/** Takes nulls out of an object and of the records and the like in it; `record: null` alone is an answer. */
 function withoutNulls(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   let copy: Record<string, unknown> | undefined
   for (const name of Object.keys(value)) {
     const entry = value[name]
-    const kept = name === 'record' || name === 'records' ? cleanRecords(entry) : entry
+    const kept = NULLS_BELOW.has(name) ? clean(entry) : entry
     const absent = isNull(kept) && name !== 'record'
     if (!absent && kept === entry) continue
     copy ??= { ...value }
@@ -157,8 +171,8 @@ function withoutNulls(value: Readonly<Record<string, unknown>>): Readonly<Record
   return copy ?? value
 }
 
-function cleanRecords(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(cleanRecords)
+function clean(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(clean)
   return isObject(value) ? withoutNulls(value) : value
 }
 

@@ -1,9 +1,13 @@
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)$/
 
+/** The years 0000 to 9999, which is all that RFC 3339 can write in UTC. */
+const EARLIEST = Date.UTC(-1, 12)
+const END = Date.UTC(10_000, 0)
+
 /**
  * Reads an RFC 3339 timestamp with any offset and any fraction. Returns milliseconds since 1970 with the fraction kept
- * to the microsecond, so that instants within one millisecond keep their order; undefined where the text is not one.
+ * to the microsecond, so that instants within one millisecond keep their order; undefined where the text is not one or has no year of four digits in UTC.
  */
 export function parseInstant(text: string): number | undefined {
   const match = RFC3339.exec(text)
@@ -16,7 +20,9 @@ export function parseInstant(text: string): number | undefined {
   if (!inRange || Number(second) > 60 || offset === undefined) return undefined
   const whole = Date.UTC(2000, Number(month) - 1, Number(day), Number(hour), Number(minute))
   const shifted = new Date(whole).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  return shifted - offset * 60_000 + Number(second) * 1000 + Number(`0.${fraction || '0'}`) * 1000
+  const fractionMs = Number(fraction.padEnd(9, '0')) / 1e6
+  const instant = shifted - offset * 60_000 + Number(second) * 1000 + fractionMs
+  return instant >= EARLIEST && instant < END ? instant : undefined
 }
 
 function offsetMinutes(zone: string): number | undefined {
