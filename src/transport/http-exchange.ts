@@ -19,42 +19,44 @@ export interface ExchangeOptions {
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+const NOT_HTTP: ReadonlySet<string> = new Set(['HTTPParserError', 'HeadersOverflowError'])
 const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/** One HTTP request and its reply, read whole within a bound. Nothing of the reply is kept once the attempt has ended. */
+/**
+ * One HTTP request and its reply, read whole within a bound. Whoever gives up the attempt destroys the connection, unless
+ * the exchange is `complete`.
+ */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions
-  #repeat: ((error: Error) => boolean) | undefined
-  #controller: Dispatcher.DispatchController | undefined
+  readonly #repeat: () => boolean
+  readonly #chunks: Buffer[] = []
+  #progress: 'waiting' | 'sent' | 'answered' | 'complete' = 'waiting'
   #status = 0
-  #chunks: Buffer[] = []
   #bytes = 0
 
-  /** `repeat` is asked once, when the connection went before any reply came: true says that the request is on its way again. */
-  constructor(options: ExchangeOptions, repeat: (error: Error) => boolean) {
+  /** `repeat` is asked when the connection went before any reply came: true says that another exchange takes over. */
+  constructor(options: ExchangeOptions, repeat: () => boolean) {
     this.#options = options
     this.#repeat = repeat
   }
 
-  /** Destroys the connection where the exchange is under way; one that still waits in the queue is never sent. */
-  stop(): void {
-    this.#chunks = []
-    this.#controller?.abort(unwanted())
+  /** Whether the reply has been read to its end, so that the connection can carry another. */
+  get complete(): boolean {
+    return this.#progress === 'complete'
   }
 
-  /** Throwing here is how undici drops a request without destroying the connection that it was about to use. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#options.attempt.settled) throw unwanted()
-    this.#controller = controller
+  onRequestStart(): void {
+    this.#progress = 'sent'
     this.#options.attempt.markSent()
   }
 
   onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
+    this.#progress = 'answered'
     this.#status = status
-    const { attempt, readable, refuse } = this.#options
+    const { attempt, readable, refuse, maxReplyBytes } = this.#options
     if (!readable.includes(status)) attempt.failWith(refuse(status))
-    else if (Number(headers['content-length'] ?? 0) > this.#options.maxReplyBytes) this.#tooLarge()
+    else if (Number(headers['content-length'] ?? 0) > maxReplyBytes) this.#tooLarge()
     else if (!isJson(headers['content-type'])) attempt.failWith(this.#notJson())
   }
 
@@ -65,7 +67,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#controller = undefined
+    this.#progress = 'complete'
     const { attempt } = this.#options
     const [first] = this.#chunks
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
@@ -75,20 +77,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    const started = this.#controller !== undefined
-    this.#controller = undefined
     const { attempt } = this.#options
     if (attempt.settled) return
-    if (!started) attempt.failWith(notConnected(error, attempt.sent))
-    else if (this.#status !== 0 || !isReset(error) || !this.#repeats(error)) {
+    if (this.#progress === 'waiting') attempt.failWith(notConnected(error, attempt.sent))
+    else if (this.#progress === 'answered' || !isReset(error) || !this.#repeat()) {
       attempt.failWith(cut(error))
     }
-  }
-
-  #repeats(error: Error): boolean {
-    const repeat = this.#repeat
-    this.#repeat = undefined
-    return repeat?.(error) ?? false
   }
 
   #tooLarge(): void {
@@ -109,10 +103,6 @@ function isJson(type: string | undefined): boolean {
   return type !== undefined && JSON_TYPE.test(type)
 }
 
-function unwanted(): Error {
-  return new Error('no longer wanted')
-}
-
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
@@ -128,8 +118,7 @@ function notConnected(error: Error, sentBefore: boolean): Fault {
 }
 
 function cut(error: Error): Fault {
-  const code = codeOf(error)
-  return code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
-    ? new Fault('bad_reply', `the reply is not HTTP (${code})`)
-    : new Fault('cut', `the connection ended before the reply was whole (${code})`)
+  return NOT_HTTP.has(error.name)
+    ? new Fault('bad_reply', 'the reply is not HTTP/1.1')
+    : new Fault('cut', `the connection ended before the reply was whole (${codeOf(error)})`)
 }

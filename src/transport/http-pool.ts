@@ -1,4 +1,4 @@
-import { Client, type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 import { Fault } from '../protocol/errors.js'
 import type { Clock } from '../protocol/time.js'
 import { Attempt } from './attempt.js'
@@ -25,70 +25,129 @@ export interface Sending {
   readonly refuse: (status: number) => Fault
 }
 
-/** Requests to one origin over a bounded number of connections, each bounded as a whole by its deadline. */
+/**
+ * Requests to one origin over a bounded number of connections, each bounded as a whole by its deadline. undici's own pool
+ * would do, but for two things: it opens a new connection for every request that is aborted, and it keeps a request that
+ * nobody wants any more in its queue.
+ */
 export class HttpPool {
   readonly #options: PoolOptions
-  readonly #connection: Client.Options
-  readonly #pool: Pool
-  readonly #underWay = new Set<Attempt<HttpReply>>()
+  readonly #free: Connection[] = []
+  readonly #waiting = new Set<Job>()
+  #taken = 0
   #idle: (() => void) | undefined
   #closed = false
 
   constructor(options: PoolOptions) {
-    const { origin, connections, connectTimeout } = options
     this.#options = options
-    this.#connection = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout }
-    this.#pool = new Pool(origin, { ...this.#connection, connections })
   }
 
-  /** Rejects with a `Fault`. A harmless request is sent once more where a connection that had been used before went away. */
+  /** Rejects with a `Fault`. A harmless request is sent once more where a connection that had served before went away. */
   exchange(sending: Sending): Promise<HttpReply> {
     if (this.#closed) return Promise.reject(new Fault('unavailable', 'this upstream is closed'))
     const attempt = new Attempt<HttpReply>(sending.wait, this.#options.clock)
-    if (attempt.settled) return attempt.promise
-    const { readable, refuse } = sending
-    const { maxReplyBytes } = this.#options
-    const exchange = new Exchange({ attempt, maxReplyBytes, readable, refuse }, (error) => {
-      if (sending.repetition === 'harmful' || !onUsedConnection(error)) return false
-      this.#dispatchAfresh(sending.request, exchange)
-      return true
-    })
-    this.#underWay.add(attempt)
-    attempt.onEnd(() => {
-      exchange.stop()
-      this.#leave(attempt)
-    })
-    this.#pool.dispatch(sending.request, exchange)
+    if (!attempt.settled) {
+      const job = new Job(sending, attempt)
+      attempt.onEnd(() => this.#ended(job))
+      if (this.#taken < this.#options.connections) this.#start(job)
+      else this.#waiting.add(job)
+    }
     return attempt.promise
   }
 
   /** Takes no more requests, waits for those under way, then closes every connection. */
   async close(): Promise<void> {
     this.#closed = true
-    if (this.#underWay.size > 0) {
+    if (this.#taken > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve
       })
     }
-    await this.#pool.destroy()
+    await Promise.all(this.#free.map((connection) => connection.destroy()))
   }
 
-  /** On a connection of its own: the server may have dropped any other of the pool as well. */
-  #dispatchAfresh(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
-    const client = new Client(this.#options.origin, this.#connection)
-    client.dispatch({ ...request, reset: true }, exchange)
-    void client.close()
+  #start(job: Job): void {
+    this.#taken++
+    this.#dispatch(job, this.#free.pop() ?? this.#connection())
   }
 
-  #leave(attempt: Attempt<HttpReply>): void {
-    this.#underWay.delete(attempt)
-    if (this.#underWay.size === 0) this.#idle?.()
+  #dispatch(job: Job, connection: Connection): void {
+    const { sending, attempt } = job
+    const { readable, refuse } = sending
+    const { maxReplyBytes } = this.#options
+    job.connection = connection
+    job.exchange = new Exchange({ attempt, maxReplyBytes, readable, refuse }, () => {
+      if (sending.repetition === 'harmful' || !connection.used) return false
+      void connection.destroy()
+      this.#dispatch(job, this.#connection())
+      return true
+    })
+    connection.dispatch(sending.request, job.exchange)
+  }
+
+  #ended(job: Job): void {
+    const { connection } = job
+    if (connection === undefined) {
+      this.#waiting.delete(job)
+      return
+    }
+    this.#taken--
+    if (job.exchange?.complete) this.#free.push(connection.afterUse())
+    else void connection.destroy()
+    const [next] = this.#waiting
+    if (next !== undefined) {
+      this.#waiting.delete(next)
+      this.#start(next)
+    } else if (this.#taken === 0) this.#idle?.()
+  }
+
+  #connection(): Connection {
+    return new Connection(this.#options)
   }
 }
 
-/** An error that tells nothing of the connection is a reset found while writing, so of one that stood open before. */
-function onUsedConnection(error: Error): boolean {
-  const socket = 'socket' in error ? error.socket : undefined
-  if (typeof socket !== 'object' || socket === null || !('bytesRead' in socket)) return true
-  return socket.bytesRead !== 0
+/** A request with all that it has got hold of. */
+class Job {
+  readonly sending: Sending
+  readonly attempt: Attempt<HttpReply>
+  connection: Connection | undefined
+  exchange: Exchange | undefined
+
+  constructor(sending: Sending, attempt: Attempt<HttpReply>) {
+    this.sending = sending
+    this.attempt = attempt
+  }
+}
+
+/** Room for one socket, which is made when it is first needed and again when the server has closed it. */
+class Connection {
+  readonly #client: Client
+  #used = false
+
+  constructor({ origin, connectTimeout }: PoolOptions) {
+    this.#client = new Client(origin, { headersTimeout: 0, bodyTimeout: 0, connectTimeout })
+    this.#client.on('disconnect', () => {
+      this.#used = false
+    })
+  }
+
+  /** Whether the socket that is open now has carried a request to its end. */
+  get used(): boolean {
+    return this.#used
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    this.#client.dispatch(request, exchange)
+  }
+
+  /** The same, once an exchange on it was whole. */
+  afterUse(): this {
+    this.#used = true
+    return this
+  }
+
+  /** Closes the socket at once. */
+  async destroy(): Promise<void> {
+    await this.#client.destroy()
+  }
 }
