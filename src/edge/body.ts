@@ -5,7 +5,6 @@ export type Body = Buffer | 'too_large' | 'cut'
 
 /** Reads a body of at most `maxBytes`. What comes after the limit is thrown away as it arrives. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Body> {
-  if (Number(request.headers['content-length']) > maxBytes) return Promise.resolve('too_large')
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -23,6 +22,11 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bo
 function whole(chunks: Buffer[]): Buffer {
   const [first] = chunks
   return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
+}
+
+/** Tells from the headers alone that a body is over the limit. */
+export function announcesMore({ headers }: IncomingMessage, maxBytes: number): boolean {
+  return Number(headers['content-length']) > maxBytes
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i

@@ -80,18 +80,22 @@ export function createListener(options: ListenerOptions): Listener {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
+/** Who asks before sending content may or may not send it when refused, so such a connection cannot be used again. */
 function serverFor({ headersMs, requestMs }: ReceiveLimits, handler: Handler): Server {
   const server = createServer(
     {
       headersTimeout: Math.min(headersMs, requestMs),
       requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.max(20, Math.min(1000, headersMs / 4)),
+      connectionsCheckingInterval: Math.ceil(Math.min(1000, headersMs / 4)),
       keepAliveTimeout: 72_000,
       noDelay: true,
     },
     handler,
   )
-  server.on('checkContinue', handler)
+  server.on('checkContinue', (request, response) => {
+    response.setHeader('connection', 'close')
+    handler(request, response)
+  })
   return server
 }
 

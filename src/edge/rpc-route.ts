@@ -4,7 +4,7 @@ import { Cancellation } from '../protocol/cancellation.js'
 import type { Caller } from '../protocol/memory.js'
 import type { Served } from '../protocol/serve.js'
 import { VERSION_HEADER } from '../protocol/versions.js'
-import { isJson, readBody } from './body.js'
+import { announcesMore, isJson, readBody } from './body.js'
 import type { Dispatch, Outgoing } from './dispatch.js'
 import type { Drain } from './drain.js'
 import { headerValues } from './guard.js'
@@ -59,7 +59,8 @@ function createAdmission(
     if (caller === undefined) return UNAUTHORIZED
     const served = pickVersion(oneHeader(request, VERSION_HEADER))
     if (served === undefined) return wrongVersion
-    return isJson(request) ? { caller, served } : NOT_JSON
+    if (!isJson(request)) return NOT_JSON
+    return announcesMore(request, options.maxBodyBytes) ? TOO_LARGE : { caller, served }
   }
 }
 
