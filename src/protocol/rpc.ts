@@ -22,15 +22,17 @@ export type Reading =
   | { readonly request: Request }
   | { readonly error: A2mError; readonly id: JsonText | null | undefined }
 
+const NOT_ONE_OBJECT = 'a message is one JSON-RPC object'
+
 /** Reads one message of a caller. Arrays are refused (§8); the id is kept to the letter, 1.0 included. */
 export function readRequest(text: string): Reading {
   let message: unknown
   try {
     message = parse(text, 'strict')
   } catch (thrown) {
-    return { error: asParseError(thrown), id: thrown instanceof A2mError ? salvageId(text) : null }
+    return thrown instanceof A2mError ? broken(text, thrown) : notJson()
   }
-  if (!isObject(message)) return badRequest('a message is one JSON-RPC object', null)
+  if (!isObject(message)) return badRequest(NOT_ONE_OBJECT, null)
   const id = message['id']
   const goodId = id instanceof JsonText && isId(id) ? id : undefined
   if (id !== undefined && goodId === undefined)
@@ -47,19 +49,17 @@ function badRequest(message: string, id: JsonText | null): Reading {
 }
 
 /** What JSON.parse throws of a stack too deep or a text too long is no SyntaxError, and still the text's fault. */
-function asParseError(thrown: unknown): A2mError {
-  return thrown instanceof A2mError
-    ? thrown
-    : new A2mError('PARSE_ERROR', 'the message is not JSON')
+function notJson(): Reading {
+  return { error: new A2mError('PARSE_ERROR', 'the message is not JSON'), id: null }
 }
 
-/** The id of a message that parses but breaks a rule of `parse`; undefined where it is a notification. */
-function salvageId(text: string): JsonText | null | undefined {
+/** The answer to JSON that breaks a rule of `parse`: under its id, silence where it is a notification. */
+function broken(text: string, error: A2mError): Reading {
   const message: unknown = JSON.parse(text)
-  if (!isObject(message)) return null
-  if (message['id'] === undefined) return undefined
+  if (!isObject(message)) return badRequest(NOT_ONE_OBJECT, null)
+  if (message['id'] === undefined) return { error, id: undefined }
   const id = sourceOfId(text)
-  return id !== undefined && isId(id) ? id : null
+  return { error, id: id !== undefined && isId(id) ? id : null }
 }
 
 /** A string, a number or null, told by how its source begins. */

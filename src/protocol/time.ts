@@ -1,5 +1,4 @@
-const RFC3339 =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)$/
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/
 
 /** The years 0000 to 9999, which is all that RFC 3339 can write in UTC. */
 const EARLIEST = Date.UTC(-1, 12)
@@ -7,7 +6,7 @@ const END = Date.UTC(10_000, 0)
 
 /**
  * Reads an RFC 3339 timestamp with any offset and any fraction. Returns milliseconds since 1970 with the fraction kept
- * to the microsecond, so that instants within one millisecond keep their order; undefined where the text is not one or has no year of four digits in UTC.
+ * to the microsecond until the year 2248, so that instants within one millisecond keep their order; undefined where the text is not one or has no year of four digits in UTC.
  */
 export function parseInstant(text: string): number | undefined {
   const match = RFC3339.exec(text)
@@ -18,11 +17,17 @@ export function parseInstant(text: string): number | undefined {
   const inRange =
     Number(day) >= 1 && Number(day) <= days && Number(hour) < 24 && Number(minute) < 60
   if (!inRange || Number(second) > 60 || offset === undefined) return undefined
-  const whole = Date.UTC(2000, Number(month) - 1, Number(day), Number(hour), Number(minute))
-  const shifted = new Date(whole).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  const fractionMs = Number(fraction.padEnd(9, '0')) / 1e6
-  const instant = shifted - offset * 60_000 + Number(second) * 1000 + fractionMs
+  const inLeapYear = Date.UTC(2000, Number(month) - 1, Number(day), Number(hour), Number(minute))
+  const shifted = new Date(inLeapYear).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  const whole = shifted - offset * 60_000 + Number(second) * 1000
+  const instant = whole + fractionMs(fraction, whole)
   return instant >= EARLIEST && instant < END ? instant : undefined
+}
+
+/** Beyond the instants whose doubles can tell microseconds apart it is cut, so as never to be rounded up. */
+function fractionMs(digits: string, whole: number): number {
+  const ms = Number(digits.slice(0, 6).padEnd(6, '0')) / 1000
+  return Math.abs(whole) < 2 ** 43 ? ms : Math.floor(ms)
 }
 
 function offsetMinutes(zone: string): number | undefined {
