@@ -7,7 +7,7 @@ export interface Guard {
 }
 
 /** Says whether a request may come in at all; a refusal is 403 on every route. */
-export type Admits = (request: IncomingMessage) => boolean
+export type Admits = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>) => boolean
 
 /**
  * Origin (§8.3.1): none, or exactly one of those allowed; `null`, several and empty ones are not. On a loopback address the
@@ -15,8 +15,9 @@ export type Admits = (request: IncomingMessage) => boolean
  * page gets around the check of its origin.
  */
 export function createGuard({ allowedOrigins }: Guard, boundTo: 'loopback' | 'network'): Admits {
-  const origins = new Set(allowedOrigins.filter((origin) => origin !== 'null'))
-  const hosts = new Set(allowedOrigins.map(hostOf))
+  const allowed = allowedOrigins.filter((origin) => ORIGIN.test(origin))
+  const origins = new Set(allowed)
+  const hosts = new Set(allowed.map(hostOf))
   return ({ headers, rawHeaders }) => {
     const { origin, host } = headers
     if (origin !== undefined && !origins.has(origin)) return false
@@ -26,6 +27,8 @@ export function createGuard({ allowedOrigins }: Guard, boundTo: 'loopback' | 'ne
   }
 }
 
+/** What is no origin of a place, `null` above all, lets nobody in. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]+$/i
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
 function hostOf(origin: string): string {

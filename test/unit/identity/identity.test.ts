@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createIdentity, stdioCaller } from '../../../src/identity/identity.js'
+import { digest, newKey } from '../../../src/identity/keys.js'
+
+const agent = newKey(randomBytes)
+const service = newKey(randomBytes)
+const identity = createIdentity({
+  keys: [
+    { name: 'agent', owner: 'alice', sha256: agent.sha256, roles: ['agent'] },
+    { name: 'service', owner: '*', sha256: service.sha256.toUpperCase(), roles: ['gateway'] },
+  ],
+})
+
+test('a new key is 256 bits in base64url behind its prefix, and its hash is of all of it', () => {
+  const { key, sha256 } = newKey(() => new Uint8Array(32).fill(255))
+  expect(key).toBe(`a2m_${'_'.repeat(42)}8`)
+  expect(sha256).toBe(createHash('sha256').update(key).digest('hex'))
+  expect(digest(key).toString('hex')).toBe(sha256)
+  expect(newKey(randomBytes).key).not.toBe(newKey(randomBytes).key)
+})
+
+test('a key of one owner acts for that owner', () => {
+  expect(identity.authenticate([`Bearer ${agent.key}`])).toEqual({
+    name: 'agent',
+    roles: ['agent'],
+    scope: { kind: 'owners', owners: ['alice'] },
+  })
+})
+
+test('a key of "*" acts for every owner, its hash in either case', () => {
+  expect(identity.authenticate([`bearer   ${service.key}`])).toEqual({
+    name: 'service',
+    roles: ['gateway'],
+    scope: { kind: 'all' },
+  })
+})
+
+test.each([
+  ['no header', []],
+  ['an empty one', ['']],
+  ['a scheme alone', ['Bearer']],
+  ['no scheme', [agent.key]],
+  ['another scheme', [`Basic ${agent.key}`]],
+  ['the hash', [`Bearer ${agent.sha256}`]],
+  ['a key cut short', [`Bearer ${agent.key.slice(0, -1)}`]],
+  ['a key made longer', [`Bearer ${agent.key}A`]],
+  ['a key in upper case', [`Bearer ${agent.key.toUpperCase()}`]],
+  ['two words', [`Bearer ${agent.key} ${agent.key}`]],
+  ['two keys in one header', [`Bearer ${agent.key}, Bearer ${service.key}`]],
+  ['the same header twice', [`Bearer ${agent.key}`, `Bearer ${agent.key}`]],
+  ['two headers', [`Bearer ${agent.key}`, `Bearer ${service.key}`]],
+  ['a very long key', [`Bearer ${'x'.repeat(1_000_000)}`]],
+])('%s is nobody', (_, headers) => {
+  expect(identity.authenticate(headers)).toBeUndefined()
+})
+
+test('no text that is not a key makes a caller', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(identity.authenticate([text])).toBeUndefined()
+      expect(identity.authenticate([`Bearer ${text}`])).toBeUndefined()
+    }),
+  )
+})
+
+test('where keys are configured but none is, nobody gets in', () => {
+  expect(createIdentity({ keys: [] }).authenticate([])).toBeUndefined()
+  expect(createIdentity({ keys: [] }).authenticate(['Bearer x'])).toBeUndefined()
+})
+
+test('without credentials configured everyone is the anonymous caller of ownerless records', () => {
+  const open = createIdentity(undefined)
+  for (const headers of [[], ['Bearer x'], ['a', 'b']]) {
+    expect(open.authenticate(headers)).toEqual({
+      name: 'anonymous',
+      roles: [],
+      scope: { kind: 'ownerless' },
+    })
+  }
+})
+
+test('a caller on stdio may name any owner, and has no role that it was not given', () => {
+  expect(stdioCaller([])).toEqual({ name: 'stdio', roles: [], scope: { kind: 'all' } })
+  expect(stdioCaller(['gateway']).roles).toEqual(['gateway'])
+})
+
+test('a hash that is none, or that two keys share, is refused by the name of the key', () => {
+  const entry = { name: 'a', owner: 'x', roles: [] }
+  expect(() => createIdentity({ keys: [{ ...entry, sha256: 'abc' }] })).toThrow(/key a: sha256/)
+  const twice = [
+    { ...entry, sha256: agent.sha256 },
+    { ...entry, name: 'b', sha256: agent.sha256.toUpperCase() },
+  ]
+  expect(() => createIdentity({ keys: twice })).toThrow(/keys a and b/)
+})
