@@ -53,7 +53,8 @@ export function layOut(config: FederationConfig, upstreams: readonly Upstream[])
       if (wanted.length > 0 || config.tiers.length === 0) absent.set(upstream.name, reason)
     } else if (upstream.profile !== undefined && wanted.length > 0) {
       const routes = routesOf(upstream.name, upstream.profile, wanted, problems)
-      sources.push(sourceOf({ upstream, profile: upstream.profile, routes, names }))
+      const homes = wanted.some((tier) => tier.upstream === upstream.name)
+      sources.push(sourceOf({ upstream, profile: upstream.profile, routes, names, homes }))
     }
   }
   return { tiers: tiers.map((tier) => tierOf(tier, sources, absent)), sources, absent, problems }
@@ -145,9 +146,11 @@ interface SourceOptions {
   readonly profile: UpstreamProfile
   readonly routes: readonly Route[]
   readonly names: ReadonlySet<string>
+  /** Some tier lives there; others are only read. */
+  readonly homes: boolean
 }
 
-function sourceOf({ upstream, profile, routes, names }: SourceOptions): Source {
+function sourceOf({ upstream, profile, routes, names, homes }: SourceOptions): Source {
   const { name, config } = upstream
   const foreign =
     config.ids ?? (profile.readOnly && config.connect.kind !== 'store' ? 'foreign' : 'own')
@@ -159,7 +162,7 @@ function sourceOf({ upstream, profile, routes, names }: SourceOptions): Source {
     profile,
     translation: new Translation({ name, profile, routes, owners, ids: foreign, names }),
     tiers: routes.map((route) => route.tier),
-    writable: !profile.readOnly && foreign === 'own',
+    writable: homes && !profile.readOnly && foreign === 'own',
     owners,
   }
 }

@@ -3,7 +3,9 @@ import type { Context } from '../protocol/memory.js'
 import type { Clock } from '../protocol/time.js'
 import type { CarriedRecords } from '../state/carried.js'
 import type { Journal } from '../state/journal.js'
+import type { Upstream } from '../upstreams/upstream.js'
 import type { Blame } from './arrivals.js'
+import type { KnownCounts } from './counts.js'
 import type { Layout } from './layout.js'
 import type { Lexical } from './lexical.js'
 import type { KeyedLock } from './locks.js'
@@ -11,15 +13,19 @@ import type { Promised } from './promise.js'
 
 /** What the methods of a federation share. Layout and promise are those of the moment. */
 export interface Parts {
+  /** The gateway's own name, as describe tells it. */
+  readonly name: string
   readonly recall: RecallConfig
   readonly layout: () => Layout
   readonly promise: () => Promised
+  readonly upstreams: () => readonly Upstream[]
   readonly clock: Clock
   /** Makes ids for records (UUIDv7). */
   readonly newId: () => string
   readonly journal: Journal
   readonly carried: CarriedRecords
   readonly lexical: Lexical
+  readonly knownCounts: KnownCounts
   /** Held while an id is looked up and written, and while records of an owner move. */
   readonly locks: KeyedLock
   readonly blame: Blame

@@ -236,7 +236,7 @@ export const METHODS = {
     capability: 'core',
     kind: 'write',
     params: z.object(selecting),
-    result: z.object({ forgotten: count }),
+    result: z.object({ forgotten: count, ...reported }),
   },
   'memory/promote': {
     capability: 'tiers',

@@ -1,0 +1,69 @@
+import { EXTENSION } from '../protocol/extension.js'
+import { type Context, GATEWAY_ROLE } from '../protocol/memory.js'
+import { type Description, METHOD_NAMES, type ParamsOf, type Tier } from '../protocol/methods.js'
+import { ownerOf } from '../protocol/scope.js'
+import { PROTOCOL } from '../protocol/versions.js'
+import { countTiers, type TierCounts } from './counts.js'
+import type { TierLayout } from './layout.js'
+import type { Handler, Parts } from './parts.js'
+
+/** The truth of the moment for this caller: tier counts are its own. Capabilities are cut to its contract outside. */
+export const describe: Handler<ParamsOf<'memory/describe'>, Description> = async (
+  parts,
+  params,
+  context,
+) => {
+  const counted = await countTiers(parts, ownerOf(params), context)
+  const description = outline(parts, (tier) => tierOf(tier, counted))
+  return {
+    ...description,
+    ...(context.caller.roles.includes(GATEWAY_ROLE) ? { [EXTENSION]: { version: 1 } } : {}),
+    ...(seesUpstreams(context) ? { federation: reasons(parts) } : {}),
+  }
+}
+
+/** What may be told to anybody who asks, without a look at any record (§8.3.3): no counts. */
+export function publicProfile(parts: Parts): Description {
+  return outline(parts, (tier) => ({ ...shape(tier), count: 0 }))
+}
+
+function outline(parts: Parts, tell: (tier: TierLayout) => Tier): Description {
+  const { capabilities, limits } = parts.promise()
+  return {
+    protocol: PROTOCOL,
+    name: parts.name,
+    capabilities: [...capabilities],
+    methods: [...METHOD_NAMES],
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    tiers: parts.layout().tiers.map(tell),
+  }
+}
+
+function tierOf(tier: TierLayout, { counts, stale }: TierCounts): Tier {
+  const told = { ...shape(tier), count: counts.get(tier.name) ?? 0 }
+  return stale.has(tier.name) ? { ...told, stale: true } : told
+}
+
+function shape({ name, kind, capacity, spillTo, promoteTo }: TierLayout): Omit<Tier, 'count'> {
+  return {
+    name,
+    ...(kind === undefined ? {} : { kind }),
+    capacity,
+    ...(spillTo === undefined ? {} : { spill_to: spillTo }),
+    ...(promoteTo === undefined ? {} : { promote_to: promoteTo }),
+  }
+}
+
+/** Which upstream takes what away is nothing for a caller that is one of many. */
+function seesUpstreams({ caller }: Context): boolean {
+  return caller.scope.kind !== 'owners'
+}
+
+function reasons(parts: Parts): NonNullable<Description['federation']> {
+  const states = parts.upstreams().map(({ name, state }) => [name, state] as const)
+  const withheld = [...parts.promise().withheld].map(([name, why]): [string, string[]] => [
+    name,
+    [...why],
+  ])
+  return { withheld: Object.fromEntries(withheld), upstreams: Object.fromEntries(states) }
+}

@@ -1,0 +1,166 @@
+import type { FederationConfig } from '../config/config.js'
+import { type Contract, withContract } from '../protocol/contract.js'
+import { A2mError } from '../protocol/errors.js'
+import type { Context, Memory } from '../protocol/memory.js'
+import type { Description, Method, ParamsOf, ResultOf } from '../protocol/methods.js'
+import { type OwnerMismatch, withScope } from '../protocol/scope.js'
+import type { Served } from '../protocol/serve.js'
+import type { Clock } from '../protocol/time.js'
+import type { State } from '../state/state.js'
+import type { Tokenizer } from '../text/tokenizer.js'
+import type { Registry } from '../upstreams/registry.js'
+import { internalContext } from '../upstreams/upstream.js'
+import type { Blame } from './arrivals.js'
+import { Backgrounds } from './backgrounds.js'
+import { consolidate } from './consolidate.js'
+import { createKnownCounts } from './counts.js'
+import { describe, publicProfile } from './describe.js'
+import { forget } from './forget.js'
+import { type Layout, layOut } from './layout.js'
+import { Lexical } from './lexical.js'
+import { KeyedLock } from './locks.js'
+import type { Handler, Parts } from './parts.js'
+import { type Promised, promise } from './promise.js'
+import { promote } from './promote.js'
+import { recall } from './recall.js'
+import { Recovery } from './recovery.js'
+import { remember } from './remember.js'
+import { TermCache } from './terms.js'
+import { timeline } from './timeline.js'
+
+/** What a federation does that somebody may want to count or log. */
+export interface FederationEvents {
+  readonly blame: Blame
+  readonly fusion: Parts['observeFusion']
+  /** Something that was under way at a stop could not be finished yet; for people. */
+  readonly unfinished: (problem: string) => void
+}
+
+export interface FederationOptions {
+  readonly name: string
+  readonly config: FederationConfig
+  readonly registry: Registry
+  readonly state: State
+  readonly tokenizer: Tokenizer
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly ownerMismatch: OwnerMismatch
+  readonly events: FederationEvents
+  /** Called between the steps of a move, by name. */
+  readonly step?: (name: string) => void
+}
+
+/** Many memories as one, ready to be served. */
+export interface Federation extends Served {
+  /** What may be told to anybody, without counts (§8.3.3). */
+  publicProfile(): Description
+  /** What it is made of and what it may promise at this moment, for `check`, health and logs. */
+  report(): { readonly layout: Layout; readonly promised: Promised; readonly registry: Registry }
+}
+
+/** How long a start waits for upstreams to describe themselves, in ms; slower ones join when they do. */
+const START_PATIENCE = 500
+/** How long a call that comes before the first descriptions waits for them, in ms. */
+const COLD_PATIENCE = 2_000
+/** The time that one call of a recovery may take, in ms. */
+const RECOVERY_PATIENCE = 30_000
+
+/**
+ * Makes a federation over upstreams that are open already, and finishes what an earlier run left open where it can. Closing it
+ * leaves the registry and the state, which it did not open, to their owner.
+ */
+export async function createFederation(options: FederationOptions): Promise<Federation> {
+  const { registry, ownerMismatch, events, clock } = options
+  await registry.settled(START_PATIENCE)
+  const parts = createParts(options)
+  const context = () => internalContext(clock.monotonic() + RECOVERY_PATIENCE)
+  const recovery = new Recovery(parts, context, events.unfinished)
+  await recovery.start()
+  const inner = withScope(methods(parts, registry), ownerMismatch)
+  const served = withContract(inner, (call) => contractFor(parts, call))
+  return {
+    ...served,
+    publicProfile: () => publicProfile(parts),
+    report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
+    async close() {
+      await recovery.stop()
+      parts.lexical.close()
+    },
+  }
+}
+
+function createParts(options: FederationOptions): Parts {
+  const { name, config, registry, state, clock, newId, events } = options
+  const derive = derived(config, registry)
+  return {
+    name,
+    recall: config.recall,
+    layout: () => derive().layout,
+    promise: () => derive().promised,
+    upstreams: () => registry.upstreams,
+    clock,
+    newId,
+    journal: state.journal,
+    carried: state.carried,
+    lexical: new Lexical({
+      weight: config.recall.voters.lexical,
+      terms: new TermCache(options.tokenizer),
+      backgrounds: new Backgrounds(state.backgrounds, clock),
+    }),
+    knownCounts: createKnownCounts(),
+    locks: new KeyedLock(),
+    blame: events.blame,
+    observeFusion: events.fusion,
+    step: options.step ?? (() => {}),
+  }
+}
+
+/** Layout and promise, worked out anew only when an upstream has changed. */
+function derived(config: FederationConfig, registry: Registry) {
+  let revision = -1
+  let layout: Layout = layOut(config, registry.upstreams)
+  let promised = promise(layout)
+  return () => {
+    if (revision !== registry.revision()) {
+      revision = registry.revision()
+      layout = layOut(config, registry.upstreams)
+      promised = promise(layout)
+    }
+    return { layout, promised }
+  }
+}
+
+/** A caller without a name has no owner, and to it `scopes` is not there (§6). */
+function contractFor(parts: Parts, { caller }: Context): Contract {
+  const { capabilities, readOnly, limits } = parts.promise()
+  if (caller.scope.kind !== 'ownerless') return { capabilities, readOnly, limits }
+  const unscoped = new Set(capabilities)
+  unscoped.delete('scopes')
+  return { capabilities: unscoped, readOnly, limits }
+}
+
+type Handlers = { readonly [M in Method]?: Handler<ParamsOf<M>, ResultOf<M>> }
+
+const HANDLERS: Handlers = {
+  'memory/describe': describe,
+  'memory/remember': remember,
+  'memory/recall': recall,
+  'memory/timeline': timeline,
+  'memory/forget': forget,
+  'memory/promote': promote,
+  'memory/consolidate': consolidate,
+}
+
+function methods(parts: Parts, registry: Registry): Memory {
+  return {
+    async call<M extends Method>(method: M, params: ParamsOf<M>, context: Context) {
+      const handler = HANDLERS[method]
+      if (handler === undefined) {
+        throw new A2mError('CAPABILITY_NOT_SUPPORTED', `${method} is not served`)
+      }
+      if (parts.layout().absent.size > 0) await registry.settled(COLD_PATIENCE)
+      return handler(parts, params, context)
+    },
+    close: async () => {},
+  }
+}

@@ -1,0 +1,151 @@
+import { A2mError } from '../protocol/errors.js'
+import type { Where } from '../protocol/matches.js'
+import type { Context } from '../protocol/memory.js'
+import type { FederationReport, ParamsOf, ResultOf } from '../protocol/methods.js'
+import { ownerOf } from '../protocol/scope.js'
+import type { Source } from './layout.js'
+import {
+  batches,
+  type Found,
+  identity,
+  type Located,
+  listAll,
+  locate,
+  refuseAmbiguity,
+  refuseSilence,
+} from './locate.js'
+import type { Handler, Parts } from './parts.js'
+import { tierNamed } from './plan.js'
+import { recall } from './recall.js'
+import { erase, unstoppable } from './writing.js'
+
+type Params = ParamsOf<'memory/forget'>
+type Result = ResultOf<'memory/forget'>
+
+/** A selection that an upstream's maximum cut short is taken in turns, so many at the most. */
+const MOST_TURNS = 10_000
+
+/**
+ * Deletes what passes all selectors. The records are found first and then deleted by id, so that each counts once and no
+ * upstream has to understand a selector; what only read-only upstreams hold stays, and they are named.
+ */
+export const forget: Handler<Params, Result> = async (parts, params, context) => {
+  if (params.tier) tierNamed(parts.layout(), params.tier)
+  let forgotten = 0
+  const kept = new Map<string, number>()
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    const { located, silent, clipped } = await select(parts, params, context)
+    refuseWritableSilence(parts, silent, forgotten)
+    for (const [name, count] of readOnlyHolders(located)) kept.set(name, count)
+    const mine = located.filter(({ source }) => source.writable)
+    const gone = await eraseAll(parts, mine, forgotten, unstoppable(context))
+    forgotten += gone
+    if (gone === 0 || !clipped.some((source) => source.writable)) break
+  }
+  return kept.size === 0 ? { forgotten } : { forgotten, federation: keptReport(kept) }
+}
+
+interface Selected extends Found {
+  readonly clipped: readonly Source[]
+}
+
+async function select(parts: Parts, params: Params, context: Context): Promise<Selected> {
+  const owner = ownerOf(params)
+  const ids = params.ids?.length ? params.ids : undefined
+  if (params.query?.trim()) return selectByQuery(parts, params, context)
+  const narrowed = params.tier || Object.keys(params.where ?? {}).length > 0
+  if (ids !== undefined && !narrowed) return selectByIds(parts, { ids, owner }, context)
+  const wanted = { tier: params.tier || undefined, where: params.where, owner }
+  if (ids === undefined) return listAll(parts, wanted, context)
+  const named = await selectByIds(parts, { ids, owner }, context)
+  const passing = await listAll(parts, { ...wanted, where: withIds(params.where, named) }, context)
+  return { ...passing, silent: [...named.silent, ...passing.silent] }
+}
+
+async function selectByIds(
+  parts: Parts,
+  wanted: Parameters<typeof locate>[1],
+  context: Context,
+): Promise<Selected> {
+  const found = await locate(parts, wanted, context)
+  refuseAmbiguity(found.located, wanted.ids)
+  return { ...found, clipped: [] }
+}
+
+/** Exactly what recall with the same selectors and the default limit returns. */
+async function selectByQuery(parts: Parts, params: Params, context: Context): Promise<Selected> {
+  const { ids, ...selectors } = params
+  const { records } = await recall(parts, { ...selectors, partial: false }, context)
+  const wanted = records.map(({ id }) => id).filter((id) => !ids?.length || ids.includes(id))
+  if (wanted.length === 0) return { located: [], silent: [], clipped: [] }
+  const found = await locate(parts, { ids: wanted, owner: ownerOf(params) }, context)
+  const recalled = new Set(records.map(identity))
+  const located = found.located.filter(({ record, source, hereId }) => {
+    const qualified = { ...record, id: source.translation.qualifiedId(hereId) }
+    return recalled.has(identity(record)) || recalled.has(identity(qualified))
+  })
+  return { ...found, located, clipped: [] }
+}
+
+/** An id in `where` stays a test of its own: both must hold. */
+function withIds(where: Where | undefined, { located }: Found): Where {
+  const named = located.map(({ record }) => record.id)
+  if (where === undefined || !Object.hasOwn(where, 'id')) return { ...where, id: named }
+  const tested = Array.isArray(where['id']) ? where['id'] : [where['id']]
+  return { ...where, id: named.filter((id) => tested.includes(id)) }
+}
+
+function refuseWritableSilence(parts: Parts, silent: readonly string[], forgotten: number): void {
+  const readOnly = parts.layout().sources.filter((source) => !source.writable)
+  const writable = silent.filter((name) => readOnly.every((source) => source.name !== name))
+  if (writable.length > 0 && forgotten > 0) throw unconfirmed(writable, forgotten)
+  refuseSilence(writable)
+}
+
+function unconfirmed(upstreams: readonly string[], forgotten: number): A2mError {
+  const message = `${upstreams.join(', ')} did not confirm; ${forgotten} are gone for certain`
+  return new A2mError('INTERNAL_ERROR', message, { forgotten, upstreams, outcome: 'unknown' })
+}
+
+/** Deletes at each holder, journalled moves being told first. Returns how many distinct records are gone. */
+async function eraseAll(
+  parts: Parts,
+  located: readonly Located[],
+  before: number,
+  context: Context,
+): Promise<number> {
+  const parted = batches(located)
+  for (const { owner, records } of parted) {
+    parts.journal.markForgotten(
+      owner,
+      records.map(({ record }) => record.id),
+    )
+  }
+  const ends = await Promise.all(
+    parted.map(async ({ source, owner, records }) => {
+      const ids = records.map(({ hereId }) => hereId)
+      return { source, ...(await erase(parts, source, { ids, owner }, context)) }
+    }),
+  )
+  const twice = located.length - new Set(located.map(({ record }) => identity(record))).size
+  const gone = Math.max(0, ends.reduce((sum, end) => sum + end.gone, 0) - twice)
+  const failed = ends.filter((end) => end.failed !== undefined).map(({ source }) => source.name)
+  if (failed.length > 0) throw unconfirmed(failed, before + gone)
+  return gone
+}
+
+function readOnlyHolders(located: readonly Located[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { source } of located) {
+    if (!source.writable) counts.set(source.name, (counts.get(source.name) ?? 0) + 1)
+  }
+  return counts
+}
+
+function keptReport(kept: ReadonlyMap<string, number>): FederationReport {
+  const reason = 'read-only: what it holds stays'
+  const reports = [...kept].map(
+    ([name, count]) => [name, { state: 'skipped', ms: 0, count, reason }] as const,
+  )
+  return { partial: false, upstreams: Object.fromEntries(reports) }
+}

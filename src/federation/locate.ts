@@ -1,0 +1,186 @@
+import { A2mError, invalidParams } from '../protocol/errors.js'
+import type { Where } from '../protocol/matches.js'
+import type { Context } from '../protocol/memory.js'
+import type { MemoryRecord } from '../protocol/records.js'
+import type { Owner } from '../protocol/scope.js'
+import { type Answer, fanOut } from './fan-out.js'
+import type { Source } from './layout.js'
+import type { Parts } from './parts.js'
+import { planReading, type Target } from './plan.js'
+import { arrive } from './reading.js'
+
+/** A record and where it was found. */
+export interface Located {
+  readonly source: Source
+  /** Its id at that upstream. */
+  readonly hereId: string
+  /** In the gateway's terms. */
+  readonly record: MemoryRecord
+  /** Its time as exactly as the upstream told it. */
+  readonly at: string
+}
+
+/** What was found, and the upstreams that may hold more and did not say. */
+export interface Found {
+  readonly located: readonly Located[]
+  readonly silent: readonly string[]
+}
+
+/** Ids in one ask: what every store should bear in one filter. */
+const IDS_PER_ASK = 500
+
+/** Looks records up by id wherever they could live (§5.2: every store tests `where` on recall). */
+export async function locate(
+  parts: Parts,
+  { ids, owner }: { readonly ids: readonly string[]; readonly owner: Owner },
+  context: Context,
+): Promise<Found> {
+  const plan = planReading(parts.layout(), { where: { id: ids }, owner })
+  const asks = plan.targets.flatMap((target) =>
+    portions(target).map((portion) => ({ target, portion })),
+  )
+  const answers = await fanOut(
+    'memory/recall',
+    asks.map(({ target, portion }) => ({
+      source: target.source,
+      params: lookup(target, portion, owner),
+    })),
+    context,
+    parts.clock,
+  )
+  const located = answers.flatMap((answer, index) => {
+    const target = asks[index]?.target
+    return target === undefined ? [] : locatedIn(parts, answer, target, owner)
+  })
+  const silent = answers
+    .filter(({ result }) => result === undefined)
+    .map(({ source }) => source.name)
+  return { located, silent: [...new Set([...silent, ...plan.absent.keys()])] }
+}
+
+function portions({ source, where }: Target): string[][] {
+  const ids = Array.isArray(where['id']) ? where['id'].filter((id) => typeof id === 'string') : []
+  const size = Math.min(IDS_PER_ASK, source.profile.limits.max_recall_limit ?? IDS_PER_ASK)
+  const portions: string[][] = []
+  for (let start = 0; start < ids.length; start += size)
+    portions.push(ids.slice(start, start + size))
+  return portions
+}
+
+/** For one owner an id is one record at the most; for all of them together there is no such bound. */
+function lookup({ source, tiers }: Target, ids: readonly string[], owner: Owner) {
+  const where: Where = { id: ids }
+  const limit = owner === undefined ? 0 : ids.length
+  return source.translation.reading({ tiers, owner, where, limit }, where)
+}
+
+/** Lists everything in a tier, or that passes a `where`, of everybody that could have some of it. */
+export async function listAll(
+  parts: Parts,
+  wanted: {
+    readonly tier?: string | undefined
+    readonly where?: Where | undefined
+    readonly owner: Owner
+  },
+  context: Context,
+): Promise<Found & { readonly clipped: readonly Source[] }> {
+  const { owner } = wanted
+  const plan = planReading(parts.layout(), wanted)
+  const asks = plan.targets.map(({ source, tiers, where }) => ({
+    source,
+    params: source.translation.reading({ tiers, owner, where, limit: 0 }, where),
+  }))
+  const answers = await fanOut('memory/timeline', asks, context, parts.clock)
+  const located = answers.flatMap((answer, index) => {
+    const target = plan.targets[index]
+    return target === undefined ? [] : locatedIn(parts, answer, target, owner)
+  })
+  const silent = answers
+    .filter(({ result }) => result === undefined)
+    .map(({ source }) => source.name)
+  const clipped = answers.filter(isClipped).map(({ source }) => source)
+  return { located, silent: [...silent, ...plan.absent.keys()], clipped }
+}
+
+/** An answer as long as the upstream's maximum may not be all there is. */
+function isClipped({ source, result }: Answer<'memory/timeline'>): boolean {
+  const most = source.profile.limits.max_recall_limit
+  return most !== undefined && result !== undefined && result.records.length >= most
+}
+
+function locatedIn(
+  parts: Parts,
+  { result }: Answer<'memory/recall' | 'memory/timeline'>,
+  target: Target,
+  owner: Owner,
+): Located[] {
+  const { source } = target
+  return arrive(parts, result?.records ?? [], target, owner).arrived.map(({ record, at }) => ({
+    source,
+    hereId: source.translation.idHere(record.id) ?? record.id,
+    record,
+    at,
+  }))
+}
+
+/** A write that must know every place cannot go on while one of them is silent. */
+export function refuseSilence(silent: readonly string[]): void {
+  if (silent.length === 0) return
+  throw new A2mError(
+    'INTERNAL_ERROR',
+    `nothing was done, since ${silent.join(', ')} did not answer`,
+    {
+      outcome: 'not_sent',
+      upstreams: silent,
+    },
+  )
+}
+
+/** The owner of a record, null where it has none. */
+export function holder(record: MemoryRecord): string | null {
+  return record.owner ?? null
+}
+
+/** What makes two finds one record. */
+export function identity(record: MemoryRecord): string {
+  return `${record.owner ?? ''}\0${record.id}`
+}
+
+/** Records of one owner at one upstream. */
+export interface Batch {
+  readonly source: Source
+  readonly owner: string | null
+  readonly records: Located[]
+}
+
+/** Parts what was found by upstream and owner, since an upstream is told one owner at a time. */
+export function batches(located: readonly Located[]): Batch[] {
+  const found = new Map<string, Batch>()
+  for (const entry of located) {
+    const owner = holder(entry.record)
+    const key = `${owner ?? ''}\0${owner === null}\0${entry.source.name}`
+    const batch = found.get(key) ?? { source: entry.source, owner, records: [] }
+    batch.records.push(entry)
+    found.set(key, batch)
+  }
+  return [...found.values()]
+}
+
+/** A bare id that stands for different records of one owner is refused: qualified, it is clear. */
+export function refuseAmbiguity(located: readonly Located[], ids: readonly string[]): void {
+  const named = new Set(ids)
+  const contents = new Map<string, Located>()
+  for (const found of located) {
+    const other = contents.get(identity(found.record))
+    contents.set(identity(found.record), found)
+    if (other === undefined || other.record.content === found.record.content) continue
+    const choices = [other, found].map(({ source, hereId }) =>
+      source.translation.qualifiedId(hereId),
+    )
+    if (named.has(found.record.id)) {
+      throw invalidParams(
+        `ids: "${found.record.id}" is ambiguous; say one of ${choices.join(', ')}`,
+      )
+    }
+  }
+}

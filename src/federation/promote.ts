@@ -1,0 +1,31 @@
+import { invalidParams } from '../protocol/errors.js'
+import { EXTENSION } from '../protocol/extension.js'
+import type { ParamsOf, ResultOf } from '../protocol/methods.js'
+import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
+import type { Handler } from './parts.js'
+import { tierNamed } from './plan.js'
+import { relocate } from './relocate.js'
+import { unstoppable } from './writing.js'
+
+type Params = ParamsOf<'memory/promote'>
+
+/** Moves records to another tier, wherever it lives (§4.6). Ids that do not exist are not counted. */
+export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, params, context) => {
+  const owner = params[EXTENSION]?.owner
+  const tier = tierNamed(parts.layout(), params.tier)
+  if (tier.home === undefined) {
+    throw invalidParams(`tier: nothing can be moved to "${tier.name}": ${tier.homeless}`)
+  }
+  return parts.locks.run(moveKeys(owner), async () => {
+    const { ids } = params
+    const { located, silent } = await locate(parts, { ids, owner }, context)
+    refuseSilence(silent)
+    refuseAmbiguity(located, ids)
+    return { promoted: await relocate(parts, { located, tier, owner }, unstoppable(context)) }
+  })
+}
+
+/** Moves of one owner's records follow one another; one of everybody's follows them all. */
+export function moveKeys(owner: string | null | undefined): string[] {
+  return [owner === undefined ? 'move' : `move:${owner ?? ''}:${owner === null}`]
+}

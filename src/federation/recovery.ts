@@ -1,0 +1,63 @@
+import type { Context } from '../protocol/memory.js'
+import { resumeMove } from './moves.js'
+import type { Parts } from './parts.js'
+import { moveKeys } from './promote.js'
+import { takeBack } from './take-back.js'
+
+/** How often what could not be finished is tried again, in ms. */
+const RETRY = 5_000
+
+/** Finishes or undoes what was under way when the gateway stopped, and whatever an upstream's outage left open since. */
+export class Recovery {
+  readonly #parts: Parts
+  readonly #context: () => Context
+  readonly #told: (problem: string) => void
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  /** `told` hears why something stays open, once a try. */
+  constructor(parts: Parts, context: () => Context, told: (problem: string) => void) {
+    this.#parts = parts
+    this.#context = context
+    this.#told = told
+  }
+
+  /** Tries everything that is open once, then again on a schedule. Never rejects. */
+  async start(): Promise<void> {
+    await this.#turn()
+    if (!this.#stopped) this.#timer = setInterval(() => void this.#turn(), RETRY).unref()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  #turn(): Promise<void> {
+    this.#running ??= this.#recover().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #recover(): Promise<void> {
+    const { journal, locks } = this.#parts
+    for (const write of journal.openWrites()) {
+      await this.#attempt(`write ${write.id}`, () => takeBack(this.#parts, write, this.#context()))
+    }
+    for (const move of journal.openMoves()) {
+      const resume = () => resumeMove(this.#parts, move, this.#context())
+      await this.#attempt(`move ${move.id}`, () => locks.run(moveKeys(move.owner), resume))
+    }
+  }
+
+  async #attempt(what: string, task: () => Promise<boolean>): Promise<void> {
+    try {
+      if (!(await task())) this.#told(`${what} stays open: an upstream of it cannot be used yet`)
+    } catch (thrown) {
+      this.#told(`${what} stays open: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    }
+  }
+}

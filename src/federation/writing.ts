@@ -1,0 +1,106 @@
+import { Cancellation } from '../protocol/cancellation.js'
+import { A2mError, CODES, Fault } from '../protocol/errors.js'
+import type { Context } from '../protocol/memory.js'
+import type { Owner } from '../protocol/scope.js'
+import type { Outbound } from '../upstreams/translate.js'
+import { ask } from './fan-out.js'
+import type { Source } from './layout.js'
+import type { Parts } from './parts.js'
+
+/** A write that has begun is finished whether or not the caller is still there. */
+export function unstoppable(context: Context): Context {
+  return { ...context, cancellation: new Cancellation() }
+}
+
+/** How a write at one upstream ended: done, or why not and whether it may have been done all the same. */
+export type Written =
+  | { readonly state: 'done' }
+  | {
+      readonly state: 'failed'
+      readonly outcome: 'refused' | 'not_sent' | 'unknown'
+      readonly thrown: unknown
+    }
+
+/** Writes records at one upstream and holds it to the ids that it was given. */
+export async function write(
+  parts: Parts,
+  source: Source,
+  items: readonly Outbound[],
+  context: Context,
+): Promise<Written> {
+  const params = source.translation.writing(items)
+  const { result, thrown } = await ask('memory/remember', { source, params }, context, parts.clock)
+  if (result === undefined) return failure(thrown)
+  const kept =
+    result.ids.length === items.length &&
+    items.every(({ entry }, index) => result.ids[index] === entry.id)
+  if (kept) return { state: 'done' }
+  return failure(new Fault('bad_reply', 'it answered other ids than it was given'))
+}
+
+function failure(thrown: unknown): Written {
+  if (thrown instanceof A2mError) return { state: 'failed', outcome: 'refused', thrown }
+  const outcome = thrown instanceof Fault ? thrown.outcome : 'unknown'
+  return { state: 'failed', outcome, thrown }
+}
+
+/** Upstreams' refusals that say something of the gateway's standing there and nothing of the caller's call. */
+const NOT_THE_CALLERS: ReadonlySet<number> = new Set([
+  CODES.CAPABILITY_NOT_SUPPORTED,
+  CODES.READ_ONLY,
+  CODES.SCOPE_DENIED,
+  CODES.QUOTA_EXCEEDED,
+])
+
+/** The error that a failed write at an upstream is for the caller; `data` says more, such as what remains. */
+export function writeError(
+  source: Source,
+  { outcome, thrown }: Exclude<Written, { state: 'done' }>,
+  data: Readonly<Record<string, unknown>>,
+): A2mError {
+  const detail = { upstream: source.name, outcome, ...data }
+  if (thrown instanceof A2mError) {
+    const { code, message } = thrown
+    if (code === CODES.INVALID_PARAMS)
+      return new A2mError(code, `${source.name}: ${message}`, detail)
+    const hidden = NOT_THE_CALLERS.has(code) ? '' : `: ${message}`
+    return new A2mError('INTERNAL_ERROR', `${source.name} refused the write${hidden}`, {
+      ...detail,
+      code,
+    })
+  }
+  const reason = thrown instanceof Fault ? thrown.message : 'internal error'
+  return new A2mError(
+    'INTERNAL_ERROR',
+    `${source.name} did not confirm the write: ${reason}`,
+    detail,
+  )
+}
+
+/** Ids in one forget. */
+const IDS_PER_FORGET = 500
+
+/** Deletes records by their ids at one upstream. Returns how many it says are gone, and the failure that ended it early. */
+export async function erase(
+  parts: Parts,
+  source: Source,
+  { ids, owner }: { readonly ids: readonly string[]; readonly owner: Owner },
+  context: Context,
+): Promise<{
+  readonly gone: number
+  readonly failed: Exclude<Written, { state: 'done' }> | undefined
+}> {
+  let gone = 0
+  for (let start = 0; start < ids.length; start += IDS_PER_FORGET) {
+    const portion = ids.slice(start, start + IDS_PER_FORGET)
+    const params = source.translation.forgetting(portion, owner)
+    const { result, thrown } = await ask('memory/forget', { source, params }, context, parts.clock)
+    if (result === undefined) {
+      const failed = failure(thrown)
+      return { gone, failed: failed.state === 'failed' ? failed : undefined }
+    }
+    gone += Math.min(result.forgotten, portion.length)
+    parts.carried.remove(source.name, owner ?? '', portion)
+  }
+  return { gone, failed: undefined }
+}
