@@ -5,7 +5,8 @@ import { LineSplitter } from '../protocol/lines.js'
 import type { Schedule } from './backoff.js'
 import type { Parcel } from './correlator.js'
 import type { TransportEvents } from './events.js'
-import { type ProcessGroups, signalGroup } from './process-group.js'
+import { Outbox } from './outbox.js'
+import { type ProcessGroups, signalGroup, sweepGroup } from './process-group.js'
 import type { Link, LinkReports } from './supervised.js'
 
 export interface ChildOptions {
@@ -51,126 +52,125 @@ function spawnGroup({ command, env, cwd }: ChildOptions): Process {
 class Child implements Link {
   readonly #process: Process
   readonly #options: ChildOptions
-  readonly #reports: LinkReports
+  readonly #outbox: Outbox
   readonly #over: Promise<void>
   readonly #undos: (() => void)[] = []
-  /** What waits for room in the pipe. */
-  #waiting: Parcel[] = []
-  #full: boolean
   #reason = 'the process ended'
+  #ending = false
 
   constructor(child: Process, options: ChildOptions, reports: LinkReports) {
     this.#process = child
     this.#options = options
-    this.#reports = reports
-    this.#full = child.pid === undefined
-    if (child.pid !== undefined) options.groups.add(child.pid)
-    this.#listenToStdout()
-    this.#listenToStderr()
-    child.stdin.on('drain', () => this.#flush()).on('error', () => this.#stopWriting())
+    this.#outbox = new Outbox(child.stdin)
+    if (child.pid === undefined) this.#outbox.close()
+    else options.groups.add(child.pid)
+    child.stdin.on('error', () => this.#hungUp())
+    listenToStdout(child.stdout, options, reports).on('end', () => this.#hungUp())
+    listenToStderr(child.stderr, options.events)
     child.on('error', (error) => {
       this.#reason = startFailure(error)
     })
     child.on('exit', (code, signal) => this.#exited(code, signal))
     this.#over = new Promise((resolve) => {
-      child.on('close', () => resolve(this.#closed()))
+      child.on('close', async () => {
+        await this.#closed()
+        reports.ended(this.#reason)
+        resolve()
+      })
     })
   }
 
   carry(parcel: Parcel): void {
-    if (this.#full) this.#waiting.push(parcel)
-    else this.#write(parcel)
+    this.#outbox.carry(parcel)
   }
 
   async end(): Promise<void> {
-    const { schedule, grace } = this.#options
     this.#process.stdin.end()
-    this.#undos.push(schedule(() => this.#signal('SIGTERM'), grace))
-    this.#undos.push(schedule(() => this.#kill(), 2 * grace))
+    this.#endInTime()
     await this.#over
   }
 
-  #write(parcel: Parcel): void {
-    parcel.markSent()
-    this.#full = !this.#process.stdin.write(`${parcel.text}\n`)
+  /** A process that closed its stdin or stdout is of no use even if it goes on; mostly it is about to end. */
+  #hungUp(): void {
+    this.#outbox.close()
+    const { pid, exitCode, signalCode } = this.#process
+    if (pid !== undefined && exitCode === null && signalCode === null) this.#endInTime()
   }
 
-  #flush(): void {
-    this.#full = false
-    const waiting = this.#waiting.filter((parcel) => !parcel.unwanted)
-    this.#waiting = []
-    for (const parcel of waiting) this.carry(parcel)
-  }
-
-  /** The other end of the pipe is gone: what waits is never sent, and fails when the process has ended. */
-  #stopWriting(): void {
-    this.#full = true
-    this.#process.stdin.removeAllListeners('drain')
-  }
-
-  #listenToStdout(): void {
-    const { maxLineBytes, events } = this.#options
-    const lines = new LineSplitter(maxLineBytes, () => events.onNoise?.('overlong'))
-    const { stdout } = this.#process
-    stdout.on('error', () => {})
-    stdout.on('data', (chunk: Buffer) => {
-      for (const line of lines.push(chunk)) this.#line(line)
-    })
-    stdout.on('end', () => {
-      const rest = lines.end()
-      if (rest !== undefined) this.#line(rest)
-    })
-  }
-
-  #line(line: Buffer): void {
-    if (!isUtf8(line)) this.#options.events.onNoise?.('not_utf8')
-    else {
-      const text = line.toString('utf8')
-      if (!BLANK.test(text)) this.#reports.received(text)
-    }
-  }
-
-  #listenToStderr(): void {
-    const { events } = this.#options
-    const { stderr } = this.#process
-    const lines = new LineSplitter(MAX_STDERR_LINE, () =>
-      events.onStderr?.(`[a line over ${MAX_STDERR_LINE} bytes was left out]`),
-    )
-    const tell = (line: Buffer): void => events.onStderr?.(line.toString('utf8').trimEnd())
-    stderr.on('error', () => {})
-    stderr.on('data', (chunk: Buffer) => lines.push(chunk).forEach(tell))
-    stderr.on('end', () => {
-      const rest = lines.end()
-      if (rest !== undefined) tell(rest)
-    })
+  #endInTime(): void {
+    if (this.#ending) return
+    this.#ending = true
+    this.#after(1, () => this.#signal('SIGTERM'))
+    this.#after(2, () => this.#signal('SIGKILL'))
   }
 
   /** The first process of the group has ended; whatever it started must not stay behind. */
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
     this.#reason = signal ? `the process was ended by ${signal}` : `the process ended with ${code}`
-    this.#stopWriting()
+    this.#outbox.close()
     this.#signal('SIGTERM')
-    this.#undos.push(this.#options.schedule(() => this.#kill(), this.#options.grace))
+    this.#after(1, () => this.#signal('SIGKILL'))
+    this.#after(2, () => this.#letGo())
   }
 
   /** Nobody holds the pipes any more. */
-  #closed(): void {
+  async #closed(): Promise<void> {
     for (const undo of this.#undos) undo()
-    this.#signal('SIGKILL')
-    if (this.#process.pid !== undefined) this.#options.groups.delete(this.#process.pid)
-    this.#reports.ended(this.#reason)
+    const { pid } = this.#process
+    if (pid === undefined) return
+    const { groups, schedule } = this.#options
+    await sweepGroup(pid, schedule)
+    groups.delete(pid)
   }
 
-  /** Pipes are let go of too, since a process that left the group may still hold them. */
-  #kill(): void {
-    this.#signal('SIGKILL')
+  /** A process that has left the group may hold the pipes for ever. */
+  #letGo(): void {
     this.#process.stdout.destroy()
     this.#process.stderr.destroy()
+  }
+
+  #after(graces: number, run: () => void): void {
+    const { schedule, grace } = this.#options
+    this.#undos.push(schedule(run, graces * grace))
   }
 
   #signal(signal: NodeJS.Signals): void {
     if (this.#process.pid !== undefined) signalGroup(this.#process.pid, signal)
   }
+}
+
+function listenToStdout(
+  stdout: Readable,
+  { maxLineBytes, events }: ChildOptions,
+  reports: LinkReports,
+): Readable {
+  const lines = new LineSplitter(maxLineBytes, () => events.onNoise?.('overlong'))
+  return readLines(stdout, lines, (line) => {
+    if (!isUtf8(line)) events.onNoise?.('not_utf8')
+    else {
+      const text = line.toString('utf8')
+      if (!BLANK.test(text)) reports.received(text)
+    }
+  })
+}
+
+function listenToStderr(stderr: Readable, { onStderr }: TransportEvents): void {
+  const lines = new LineSplitter(MAX_STDERR_LINE, () =>
+    onStderr?.(`[a line over ${MAX_STDERR_LINE} bytes was left out]`),
+  )
+  readLines(stderr, lines, (line) => onStderr?.(line.toString('utf8').trimEnd()))
+}
+
+/** Tells each line of a stream, the last one also where its line break is missing. */
+function readLines(stream: Readable, lines: LineSplitter, tell: (line: Buffer) => void): Readable {
+  stream.on('error', () => {})
+  stream.on('data', (chunk: Buffer) => {
+    for (const line of lines.push(chunk)) tell(line)
+  })
+  return stream.on('end', () => {
+    const rest = lines.end()
+    if (rest !== undefined) tell(rest)
+  })
 }
 
 function startFailure(thrown: unknown): string {

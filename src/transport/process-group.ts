@@ -1,3 +1,5 @@
+import type { Schedule } from './backoff.js'
+
 /**
  * The process groups that this process has started and that must not outlive it. One for a whole program: it listens for
  * the end of the process once, and only while there is a group to end.
@@ -20,11 +22,23 @@ export class ProcessGroups {
   }
 }
 
-/** Sends a signal to every process of a group; one that is gone already is no error. */
-export function signalGroup(leader: number, signal: NodeJS.Signals): void {
+/** Sends a signal to every process of a group. False where none is left. */
+export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-leader, signal)
+    return process.kill(-leader, signal)
   } catch {
-    // No process of the group is left.
+    return false
+  }
+}
+
+const SWEEPS = 20
+const SWEEP_PAUSE = 5
+
+/** Kills what is left of a group and waits until it is gone: 100 ms at the most, since a zombie counts until it is reaped. */
+export async function sweepGroup(leader: number, schedule: Schedule): Promise<void> {
+  for (let sweep = 0; sweep < SWEEPS && signalGroup(leader, 'SIGKILL'); sweep++) {
+    await new Promise<void>((resolve) => {
+      schedule(resolve, SWEEP_PAUSE)
+    })
   }
 }
