@@ -1,0 +1,59 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Config } from '../config/config.js'
+import type { Address, HttpListener } from '../edge/listener.js'
+import { Closers } from './closers.js'
+import { openCore } from './core.js'
+import type { AppDeps } from './deps.js'
+import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
+import { type Report, reportOf } from './report.js'
+
+/** Where a gateway listens; no `admin` where the configuration turns it off. */
+export interface Addresses {
+  readonly listen: Address
+  readonly admin: Address | undefined
+}
+
+/** A gateway whose upstreams are open. It serves nobody until it is told to. */
+export interface App {
+  /** Rejects with the system's error where a port cannot be had; the app is then still to be closed. */
+  listen(): Promise<Addresses>
+  /** Resolves when the input has ended and what came in is answered. */
+  serveStdio(input: Readable, output: Writable): Promise<void>
+  /** Asks every upstream anew what it is, then tells. */
+  report(): Promise<Report>
+  /** Calls under way are finished within the configuration's limit. */
+  close(): Promise<void>
+}
+
+/** Puts a gateway together. Throws one Error that names the file or folder where its data cannot be used. */
+export async function openApp(config: Config, deps: AppDeps): Promise<App> {
+  const closers = new Closers()
+  try {
+    return createApp({ config, deps, core: await openCore(config, deps, closers) }, closers)
+  } catch (thrown) {
+    await closers.close()
+    throw thrown
+  }
+}
+
+function createApp(parts: EdgeParts, closers: Closers): App {
+  const { config, core } = parts
+  return {
+    async listen() {
+      const { listen, admin } = config
+      const adminAddress = admin && (await open(adminEdge(parts), admin))
+      return { listen: await open(publicEdge(parts), listen), admin: adminAddress }
+
+      function open(edge: HttpListener, at: { host: string; port: number }): Promise<Address> {
+        closers.add(() => edge.close(config.limits.shutdownTimeout))
+        return edge.listen(at.host, at.port)
+      }
+    },
+    serveStdio: (input, output) => overStdio(parts, input, output),
+    async report() {
+      await Promise.all(core.registry.upstreams.map((upstream) => upstream.refresh()))
+      return reportOf(config, core.federation.report())
+    },
+    close: () => closers.close(),
+  }
+}

@@ -1,0 +1,102 @@
+import type { TierConfig, UpstreamConfig } from '../config/config.js'
+import type { StoreOptions, TierOption } from '../stores/options.js'
+import type { Metrics, UpstreamEvent } from '../telemetry/metrics.js'
+import { createClient } from '../transport/client.js'
+import type { TransportEvents } from '../transport/events.js'
+import { createHttpWire } from '../transport/http.js'
+import { createWorkerStore } from '../transport/in-process.js'
+import { ProcessGroups } from '../transport/process-group.js'
+import { createStdioWire } from '../transport/stdio.js'
+import type { Reached } from '../upstreams/upstream.js'
+import type { AppDeps } from './deps.js'
+
+export interface ReachOptions extends Pick<AppDeps, 'clock' | 'random' | 'baseEnv' | 'log'> {
+  readonly tiers: readonly TierConfig[]
+  readonly durability: 'normal' | 'full'
+  readonly happened: Metrics['happened']
+}
+
+/**
+ * Opens the way to every upstream, by its name. Built-in stores are there when this resolves; servers elsewhere are not waited
+ * for. Throws one Error that names the file where a store cannot be opened, once those already open are closed.
+ */
+export async function reachAll(
+  upstreams: readonly UpstreamConfig[],
+  options: ReachOptions,
+): Promise<ReadonlyMap<string, Reached>> {
+  const groups = new ProcessGroups()
+  const reached = new Map<string, Reached>()
+  try {
+    for (const upstream of upstreams) {
+      reached.set(upstream.name, await reach(upstream, { ...options, groups }))
+    }
+    return reached
+  } catch (thrown) {
+    await Promise.allSettled([...reached.values()].map(({ memory }) => memory.close()))
+    throw thrown
+  }
+}
+
+interface Reaching extends ReachOptions {
+  readonly groups: ProcessGroups
+}
+
+async function reach(upstream: UpstreamConfig, options: Reaching): Promise<Reached> {
+  const { connect, maxReplyBytes, name } = upstream
+  const { clock, random, baseEnv, groups } = options
+  const events = eventsOf(name, options)
+  if (connect.kind === 'http') {
+    const { bearer, connections } = connect
+    const url = new URL(connect.url)
+    const wire = createHttpWire({ url, clock, bearer, connections, maxReplyBytes })
+    return { memory: createClient(wire), wellKnown: (context) => wire.readProfile(context) }
+  }
+  if (connect.kind === 'stdio') {
+    const { command, env, cwd } = connect
+    const child = { command, env, baseEnv, cwd, clock, random, events, groups, maxReplyBytes }
+    return { memory: createClient(createStdioWire(child)) }
+  }
+  const workerData = storeOptions(upstream, connect, options)
+  return { memory: await createWorkerStore({ workerData, clock, random, events }) }
+}
+
+type StoreConnect = Extract<UpstreamConfig['connect'], { readonly kind: 'store' }>
+
+/** Capacity and spilling are the gateway's to keep, since they may lead to another upstream. */
+function storeOptions(
+  { name, access }: UpstreamConfig,
+  { path, tiers }: StoreConnect,
+  options: ReachOptions,
+): StoreOptions {
+  const mapped = tiers.map((tier) => tierOption(name, tier, options.tiers))
+  return {
+    path,
+    name,
+    ...(mapped.length > 0 ? { tiers: mapped } : {}),
+    access: access ?? 'read-write',
+    durability: options.durability,
+  }
+}
+
+function tierOption(upstream: string, name: string, tiers: readonly TierConfig[]): TierOption {
+  const tier = tiers.find((one) =>
+    one.upstream === upstream ? one.upstreamTier === name : one.name === name,
+  )
+  return tier?.kind === undefined ? { name } : { name, kind: tier.kind }
+}
+
+/** What happens on a line that stays open is counted and logged, each time under the upstream's name. */
+function eventsOf(upstream: string, { log, happened }: ReachOptions): TransportEvents {
+  const count = (event: UpstreamEvent): void => happened(event, upstream)
+  return {
+    onNoise(reason) {
+      count('stdout_noise')
+      log.debug({ upstream, reason }, 'passed over what answers nothing')
+    },
+    onStderr: (line) => log.info({ upstream, line }, 'stderr of a child'),
+    onRestart({ attempt, delay, reason }) {
+      count('child_restart')
+      log.warn({ upstream, attempt, delay, reason }, 'it ended and is started again')
+    },
+  }
+}

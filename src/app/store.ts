@@ -1,0 +1,114 @@
+import type { Readable, Writable } from 'node:stream'
+import { createDispatch } from '../edge/dispatch.js'
+import { createHttpEdge, HTTP_LIMITS, type HttpEdgeOptions } from '../edge/http.js'
+import type { Address, HttpListener } from '../edge/listener.js'
+import { serveStdio } from '../edge/stdio.js'
+import { createTraces } from '../edge/trace.js'
+import { createIdentity, type KeyEntry, stdioCaller } from '../identity/identity.js'
+import { withContract } from '../protocol/contract.js'
+import { type Context, GATEWAY_ROLE, type Scope } from '../protocol/memory.js'
+import { withScope } from '../protocol/scope.js'
+import type { Served } from '../protocol/serve.js'
+import type { Clock } from '../protocol/time.js'
+import { PROTOCOL } from '../protocol/versions.js'
+import type { StoreOptions } from '../stores/options.js'
+import { storeContract } from '../stores/store.js'
+import type { Log } from '../telemetry/logs.js'
+import { observeAll } from '../telemetry/report.js'
+import { withCrashLog } from '../telemetry/with-crash-log.js'
+import { createWorkerStore } from '../transport/in-process.js'
+import { internalContext } from '../upstreams/upstream.js'
+
+export interface StoreAppOptions {
+  readonly store: StoreOptions
+  /** The digest of the one key that is let in, in hexadecimal; its holder may act for every owner. Absent: no key is asked for. */
+  readonly tokenSha256: string | undefined
+  readonly clock: Clock
+  /** A number from 0 to 1. */
+  readonly random: () => number
+  readonly randomBytes: (size: number) => Uint8Array
+  readonly log: Log
+}
+
+/** One built-in store as a server of its own. */
+export interface StoreApp {
+  listen(host: string, port: number): Promise<Address>
+  /** Resolves when the input has ended and what came in is answered. */
+  serveStdio(input: Readable, output: Writable): Promise<void>
+  close(): Promise<void>
+}
+
+/** The most lines of stdio that are worked on at once. */
+const MAX_IN_FLIGHT = 64
+/** How long calls under way may take when the store is closed, in ms. */
+export const STORE_SHUTDOWN_MS = 10_000
+
+/** Opens the store in a worker thread. Throws one Error that names the file where it cannot be used. */
+export async function openStoreApp(options: StoreAppOptions): Promise<StoreApp> {
+  const { clock, random, store } = options
+  const memory = await createWorkerStore({ workerData: store, clock, random })
+  const scoped = withContract(withScope(memory, 'deny'), storeContract(store))
+  const served = withCrashLog(scoped, options.log)
+  const observer = observeAll([])
+  const edge = createEdge(options, { served, observer })
+  return {
+    listen: (host, port) => edge.listen(host, port),
+    serveStdio: (input, output) => overStdio(options, { served, observer, input, output }),
+    async close() {
+      await edge.close(STORE_SHUTDOWN_MS)
+      await memory.close()
+    },
+  }
+}
+
+type Serving = Pick<HttpEdgeOptions, 'observer'> & { readonly served: Served }
+
+function createEdge(options: StoreAppOptions, { served, observer }: Serving): HttpListener {
+  const { tokenSha256, clock, randomBytes } = options
+  const keys = tokenSha256 === undefined ? undefined : [holder(tokenSha256)]
+  return createHttpEdge({
+    versions: new Map([[PROTOCOL, served]]),
+    identity: createIdentity(keys && { keys }),
+    path: '/',
+    allowedOrigins: [],
+    limits: HTTP_LIMITS,
+    observer,
+    clock,
+    randomBytes,
+    wellKnown: () => served.call('memory/describe', {}, profileContext(options)),
+    ready: () => ({ state: 'ready' }),
+  })
+}
+
+function holder(sha256: string): KeyEntry {
+  return { name: 'token', owner: '*', sha256, roles: [GATEWAY_ROLE] }
+}
+
+/** The profile promises what a caller over HTTP would be promised. */
+function profileContext({ clock, tokenSha256 }: StoreAppOptions): Context {
+  const context = internalContext(clock.monotonic() + HTTP_LIMITS.callMs)
+  const scope: Scope = { kind: tokenSha256 === undefined ? 'ownerless' : 'all' }
+  return { ...context, caller: { ...context.caller, scope } }
+}
+
+interface Streams extends Serving {
+  readonly input: Readable
+  readonly output: Writable
+}
+
+function overStdio(options: StoreAppOptions, streams: Streams): Promise<void> {
+  const { clock, randomBytes } = options
+  const dispatch = createDispatch({
+    clock,
+    requestMs: HTTP_LIMITS.callMs,
+    observer: streams.observer,
+    newTrace: createTraces(randomBytes),
+  })
+  return serveStdio({
+    ...streams,
+    caller: stdioCaller([GATEWAY_ROLE]),
+    dispatch,
+    maxLineBytes: HTTP_LIMITS.maxBodyBytes,
+    maxInFlight: MAX_IN_FLIGHT,
+  })
+}

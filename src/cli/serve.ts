@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { type Addresses, openApp } from '../app/gateway.js'
+import type { Config } from '../config/config.js'
+import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
+import { onListener, orClose, serveUntilStopped } from './server.js'
+import { depsFor } from './system.js'
+import { coloursFor, say, type Terminal } from './terminal.js'
+import { port } from './values.js'
+
+const EXAMPLES = `
+Ready means: "listening on http://HOST:PORT/" and "admin on http://HOST:PORT/" on stderr, and GET /health/ready says 200.
+SIGTERM and SIGINT let calls under way finish, within limits.shutdown_timeout; a second signal ends at once.
+
+Examples:
+  $ a2m-gateway serve
+  $ a2m-gateway serve --port 0                          a free port
+  $ a2m-gateway serve --config gateway.yaml
+`
+
+/** `serve`: the gateway over HTTP, until a signal. */
+export function addServe(program: Command, terminal: Terminal): void {
+  withConfigOption(program.command('serve').description('serve the gateway over HTTP'))
+    .option('--host <host>', 'address to listen on; goes before listen.host of the configuration')
+    .option('--port <port>', 'port to listen on, 0 for a free one; goes before listen.port', port)
+    .addHelpText('after', EXAMPLES)
+    .action((options: ConfigOptions) => serve(options, terminal))
+}
+
+async function serve(options: ConfigOptions, terminal: Terminal): Promise<void> {
+  const config = await readConfig(options, terminal)
+  const app = await openApp(config, depsFor(config, terminal))
+  announce(await orClose(app, app.listen()), config, terminal)
+  await serveUntilStopped(onListener(app), config.limits.shutdownTimeout, terminal)
+}
+
+function announce({ listen, admin }: Addresses, config: Config, { stderr, env }: Terminal): void {
+  const { bold, dim } = coloursFor(stderr, env)
+  say(stderr, `listening on ${bold(listen.url)}`)
+  if (admin !== undefined) say(stderr, `admin on ${bold(admin.url)}`)
+  const key = config.auth === undefined ? '' : "-H 'authorization: Bearer KEY' "
+  const url = new URL(config.listen.path, listen.url)
+  const body = '{"jsonrpc":"2.0","id":1,"method":"memory/describe","params":{}}'
+  say(stderr, dim(`try: curl -s ${url} -H 'content-type: application/json' ${key}-d '${body}'`))
+}

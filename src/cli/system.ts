@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import type { AppDeps } from '../app/deps.js'
+import type { Config } from '../config/config.js'
+import { systemClock } from '../protocol/time.js'
+import { createLog } from '../telemetry/logs.js'
+import type { Terminal } from './terminal.js'
+
+/** Time and chance as this machine has them. */
+export const SYSTEM = { clock: systemClock, random: Math.random, randomBytes } as const
+
+/** What a gateway takes from the process that it runs in. */
+export function depsFor(config: Config, { env }: Terminal): AppDeps {
+  const log = createLog({ level: config.log.level, secrets: secretsOf(config) })
+  return { ...SYSTEM, baseEnv: env, log }
+}
+
+/** What is shorter in a child's environment is hardly a secret, and taking it out would garble every line. */
+const SHORTEST_SECRET = 8
+
+function secretsOf({ federation }: Config): readonly string[] {
+  return federation.upstreams.flatMap(({ connect }) => {
+    if (connect.kind === 'http') return connect.bearer === undefined ? [] : [connect.bearer]
+    if (connect.kind === 'store') return []
+    return Object.values(connect.env).filter((value) => value.length >= SHORTEST_SECRET)
+  })
+}

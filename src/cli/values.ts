@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from 'commander'
+
+/** Reads a port from the command line; 0 picks a free one. */
+export function port(written: string): number {
+  const number = /^\d{1,5}$/.test(written) ? Number(written) : Number.NaN
+  if (!(number <= 65_535)) throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+  return number
+}
+
+/** Reads names that are separated by commas. */
+export function list(written: string): readonly string[] {
+  const names = written.split(',').map((name) => name.trim())
+  if (names.includes('')) throw new InvalidArgumentError('Names are separated by single commas.')
+  if (new Set(names).size < names.length) throw new InvalidArgumentError('A name stands twice.')
+  return names
+}
+
+/** Reads a SHA-256 in hexadecimal. */
+export function sha256(written: string): string {
+  if (!/^[0-9a-fA-F]{64}$/.test(written)) {
+    throw new InvalidArgumentError('A SHA-256 has 64 hexadecimal digits; `keys new` makes one.')
+  }
+  return written.toLowerCase()
+}
+
+/** Reads a number of seconds, more than none and at most a day, as ms. */
+export function seconds(written: string): number {
+  const number = /^\d+(\.\d+)?$/.test(written) ? Number(written) : Number.NaN
+  if (!(number > 0 && number <= 86_400)) {
+    throw new InvalidArgumentError('A time is a number of seconds, at most 86400.')
+  }
+  return number * 1000
+}
