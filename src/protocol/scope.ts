@@ -1,7 +1,7 @@
 import { A2mError, invalidParams } from './errors.js'
 import { EXTENSION, type ExtensionParams } from './extension.js'
 import { type Context, GATEWAY_ROLE, type Memory, type Scope } from './memory.js'
-import type { Method, ParamsOf } from './methods.js'
+import type { Method, ParamsOf, ResultOf } from './methods.js'
 
 /** Whose records one call is about: one owner's, those without an owner (null), or anyone's (undefined). */
 export type Owner = string | null | undefined
@@ -28,10 +28,22 @@ export function ownerOf(params: Owned): Owner {
 export function withScope(inner: Memory, mismatch: OwnerMismatch): Memory {
   return {
     async call(method, params, context) {
-      return inner.call(method, RULES[method](params, { context, mismatch }), context)
+      const result = await inner.call(method, RULES[method](params, { context, mismatch }), context)
+      return DISCLOSE[method]?.(result, context) ?? result
     },
     close: () => inner.close(),
   }
+}
+
+/** The extension is promised to those alone from whom it is taken. */
+const DISCLOSE: {
+  readonly [M in Method]?: (result: ResultOf<M>, context: Context) => ResultOf<M>
+} = {
+  'memory/describe': (description, { caller }) => {
+    if (caller.roles.includes(GATEWAY_ROLE)) return description
+    const { [EXTENSION]: _, ...rest } = description
+    return rest
+  },
 }
 
 interface Setting {
@@ -54,7 +66,7 @@ const RULES: { readonly [M in Method]: (params: ParamsOf<M>, setting: Setting) =
   'memory/session/close': scoped,
   'memory/events': scoped,
   'memory/events/subscribe': scoped,
-  'memory/events/unsubscribe': (params) => params,
+  'memory/events/unsubscribe': ofNobody,
   'memory/summarize': selected,
 }
 
@@ -89,16 +101,22 @@ function inExtension<P extends Owned>(params: P, setting: Setting): P {
   return { ...params, [EXTENSION]: { ...extension, owner: resolve(extension?.owner, setting) } }
 }
 
+/** It is about the connection and no records, so that no owner has to be known. */
+function ofNobody<P extends Owned>(params: P, setting: Setting): P {
+  return { ...params, [EXTENSION]: withoutOwner(trusted(params, setting)) }
+}
+
 function scopedEntries(
   params: ParamsOf<'memory/remember'>,
   setting: Setting,
 ): ParamsOf<'memory/remember'> {
   const { owner, ...rest } = params
+  const extension = trusted(params, setting)
   const records = params.records.map((entry) => ({
     ...entry,
-    owner: resolve(entry.owner ?? owner, setting) ?? undefined,
+    owner: resolve(entry.owner ?? owner ?? extension?.owner, setting) ?? undefined,
   }))
-  return { ...rest, records, [EXTENSION]: trusted(params, setting) }
+  return { ...rest, records, [EXTENSION]: withoutOwner(extension) }
 }
 
 function trusted(params: Owned, { context }: Setting): ExtensionParams | undefined {

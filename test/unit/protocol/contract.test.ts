@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest'
+import { type Contract, withContract } from '../../../src/protocol/contract.js'
+import { A2mError } from '../../../src/protocol/errors.js'
+import {
+  CAPABILITIES,
+  type Capability,
+  METHOD_NAMES,
+  METHODS,
+  type Method,
+} from '../../../src/protocol/methods.js'
+import { serve } from '../../../src/protocol/serve.js'
+import { contextWithin } from '../../support/contexts.js'
+import { createRecorder } from '../../support/recorder.js'
+
+const context = contextWithin(1000)
+
+function setUp(
+  contract: Partial<Contract> & { readonly declared?: readonly Capability[] },
+  result?: unknown,
+) {
+  const { declared = [], ...rest } = contract
+  const recorder = createRecorder(result)
+  const capabilities = new Set<Capability>(['core', ...declared])
+  const served = withContract(recorder.memory, () => ({
+    capabilities,
+    readOnly: false,
+    limits: {},
+    ...rest,
+  }))
+  return { ...recorder, served }
+}
+
+/** Through `serve`, as a caller would: the code, or undefined where it was let through. */
+async function codeOf(setting: ReturnType<typeof setUp>, method: string, params: unknown) {
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const { error } = await serve(text, setting.served, context)
+  return error?.code
+}
+
+describe('capabilities', () => {
+  const others = METHOD_NAMES.filter((method) => METHODS[method].capability !== 'core')
+
+  test.each(others)('%s of an undeclared one is -32003 whatever its params', async (method) => {
+    const setting = setUp({ readOnly: true })
+    for (const params of [undefined, {}, [], 5, { ids: 7 }]) {
+      expect(await codeOf(setting, method, params)).toBe(-32003)
+    }
+    expect(setting.seen).toEqual([])
+  })
+
+  test.each(others)('%s of a declared one is let through to its params', async (method) => {
+    const setting = setUp({ declared: [METHODS[method].capability] })
+    expect(await codeOf(setting, method, 5)).toBe(-32602)
+  })
+
+  test.each([
+    ['memory/recall', { tier: 'a' }],
+    ['memory/timeline', { tier: 'a' }],
+    ['memory/forget', { tier: 'a' }],
+    ['memory/forget', { ids: ['a'], tier: 'a' }],
+    ['memory/remember', { records: [{ content: 'a' }, { content: 'b', tier: 'a' }] }],
+  ])('%s %j without tiers is -32003', async (method, params) => {
+    const setting = setUp({ declared: CAPABILITIES.filter((name) => name !== 'tiers') })
+    expect(await codeOf(setting, method, params)).toBe(-32003)
+    expect(await codeOf(setUp({ declared: ['tiers'] }), method, params)).toBeUndefined()
+    expect(setting.seen).toEqual([])
+  })
+
+  test.each([
+    ['memory/recall', { key_prefix: 'a' }],
+    ['memory/timeline', { key_prefix: 'a' }],
+    ['memory/forget', { key_prefix: 'a' }],
+  ])('%s %j without keys is -32003', async (method, params) => {
+    expect(await codeOf(setUp({}), method, params)).toBe(-32003)
+    expect(await codeOf(setUp({ declared: ['keys'] }), method, params)).toBeUndefined()
+  })
+
+  const entry = {
+    content: 'c',
+    role: 'user',
+    group: 'g',
+    salience: 1,
+    owner: 'o',
+    session: 's',
+    key: 'k',
+    embedding: [1],
+    uri: 'u',
+    media_type: 'm',
+  }
+  const fields = {
+    salience: ['salience'],
+    scopes: ['owner'],
+    sessions: ['session'],
+    keys: ['key'],
+    embeddings: ['embedding'],
+    external: ['uri', 'media_type'],
+  } as const
+
+  test.each(Object.keys(fields) as (keyof typeof fields)[])(
+    'fields of %s are dropped where it is not declared, others kept',
+    async (undeclared) => {
+      const declared = CAPABILITIES.filter((name) => name !== undeclared)
+      const setting = setUp({ declared })
+      const params = { records: [entry], owner: 'o', session: 's' }
+      await setting.served.call('memory/remember', params, context)
+      const dropped: readonly string[] = fields[undeclared]
+      const left = Object.fromEntries(
+        Object.entries(entry).filter(([name]) => !dropped.includes(name)),
+      )
+      expect(setting.seen[0]?.params['records']).toEqual([left])
+      expect('owner' in (setting.seen[0]?.params ?? {})).toBe(undeclared !== 'scopes')
+      expect('session' in (setting.seen[0]?.params ?? {})).toBe(undeclared !== 'sessions')
+    },
+  )
+
+  test('what only adds to an answer is dropped', async () => {
+    const setting = setUp({})
+    const params = {
+      query: 'q',
+      owner: 'o',
+      embedding: [1],
+      embeddings: true,
+      prompt: true,
+      limit: 3,
+    }
+    await setting.served.call('memory/recall', params, context)
+    await setting.served.call('memory/describe', { owner: 'o' }, context)
+    expect(setting.seen.map((call) => call.params)).toEqual([{ query: 'q', limit: 3 }, {}])
+    const promoting = setUp({ declared: ['tiers'] })
+    await promoting.served.call('memory/promote', { ids: ['a'], tier: 't', salience: 1 }, context)
+    expect(promoting.seen[0]?.params).toEqual({ ids: ['a'], tier: 't' })
+  })
+
+  test('describe tells what is promised to this caller, and the methods of that', async () => {
+    const description = {
+      protocol: 'a2m/0.1',
+      name: 'x',
+      capabilities: ['core', 'keys'],
+      methods: ['y'],
+    }
+    const { served } = setUp({ declared: ['scopes', 'tiers'] }, description)
+    expect(await served.call('memory/describe', {}, context)).toEqual({
+      protocol: 'a2m/0.1',
+      name: 'x',
+      capabilities: ['core', 'tiers', 'scopes'],
+      methods: [
+        'memory/describe',
+        'memory/remember',
+        'memory/recall',
+        'memory/timeline',
+        'memory/forget',
+        'memory/promote',
+        'memory/consolidate',
+      ],
+    })
+  })
+})
+
+describe('a memory that takes no writes', () => {
+  const writes: readonly Method[] = METHOD_NAMES.filter(
+    (method) => METHODS[method].kind === 'write',
+  )
+
+  test('knows its writes', () => {
+    expect(writes).toEqual([
+      'memory/remember',
+      'memory/forget',
+      'memory/promote',
+      'memory/consolidate',
+      'memory/reinforce',
+      'memory/session/close',
+      'memory/summarize',
+    ])
+  })
+
+  test.each(writes)('refuses %s before any other check', async (method) => {
+    const setting = setUp({ readOnly: true, declared: CAPABILITIES })
+    for (const params of [undefined, {}, [], { records: [] }, { ids: 5 }, { tier: 'nowhere' }]) {
+      expect(await codeOf(setting, method, params)).toBe(-32004)
+    }
+    expect(setting.seen).toEqual([])
+  })
+
+  test('answers everything else', async () => {
+    for (const method of METHOD_NAMES.filter((name) => !writes.includes(name))) {
+      const params = method === 'memory/fetch' ? { key: 'k' } : {}
+      const setting = setUp({ readOnly: true, declared: CAPABILITIES })
+      expect(await codeOf(setting, method, params)).toBeUndefined()
+    }
+  })
+})
+
+describe('forget needs something to forget', () => {
+  test.each([
+    {},
+    { ids: [] },
+    { query: '' },
+    { where: {} },
+    { key_prefix: '' },
+    { owner: 'o' },
+    { ids: [], query: '', where: {}, key_prefix: '' },
+    { ids: null, query: null, tier: null, where: null, key_prefix: null },
+    { selector: 'all' },
+  ])('%j is -32602', async (params) => {
+    const setting = setUp({ declared: ['keys', 'tiers', 'scopes'] })
+    expect(await codeOf(setting, 'memory/forget', params)).toBe(-32602)
+    expect(setting.seen).toEqual([])
+  })
+
+  test.each([
+    { ids: ['a'] },
+    { query: 'q' },
+    { where: { role: null } },
+    { key_prefix: 'a' },
+    { tier: 't' },
+  ])('%j is enough', async (params) => {
+    const setting = setUp({ declared: ['keys', 'tiers'] })
+    expect(await codeOf(setting, 'memory/forget', params)).toBeUndefined()
+  })
+})
+
+describe('limits', () => {
+  const limits = { max_records_per_call: 2, max_recall_limit: 3, max_content_length: 4 }
+  const contents = (...texts: string[]) => ({ records: texts.map((content) => ({ content })) })
+
+  test.each([
+    ['memory/remember', contents('a', 'b'), undefined],
+    ['memory/remember', contents('a', 'b', 'c'), 'max_records_per_call'],
+    ['memory/remember', contents('😀😀😀😀'), undefined],
+    ['memory/remember', contents('a', '😀😀😀😀x'), 'max_content_length'],
+    ['memory/remember', contents('東京東京'), undefined],
+    ['memory/remember', contents('e\u0301e\u0301'), undefined],
+    ['memory/remember', contents('e\u0301e\u0301e'), 'max_content_length'],
+    ['memory/recall', { limit: 3 }, undefined],
+    ['memory/recall', { limit: 4 }, 'max_recall_limit'],
+    ['memory/recall', { limit: 0 }, undefined],
+    ['memory/timeline', { limit: 4 }, 'max_recall_limit'],
+  ])('%s %j', async (method, params, limit) => {
+    const setting = setUp({ limits })
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const { error } = await serve(text, setting.served, context)
+    expect(error?.data?.['limit']).toBe(limit)
+    expect(error?.code).toBe(limit === undefined ? undefined : -32602)
+  })
+})
+
+describe('versions', () => {
+  test.each(['a2m/0.2', 'a2m/1.0', '', 'x'])('%j is not spoken', async (protocol) => {
+    const { served } = setUp({})
+    const refused = served.call('memory/describe', { protocol }, context)
+    await expect(refused).rejects.toMatchObject({ code: -32007, data: { supported: ['a2m/0.1'] } })
+    await expect(refused).rejects.toBeInstanceOf(A2mError)
+  })
+
+  test.each([undefined, 'a2m/0.1'])('%j is', async (protocol) => {
+    const { served, seen } = setUp({})
+    await served.call('memory/describe', { protocol }, context)
+    expect(seen).toHaveLength(1)
+  })
+})
