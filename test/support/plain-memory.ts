@@ -1,0 +1,177 @@
+import { A2mError, Fault, invalidParams } from '../../src/protocol/errors.js'
+import { matches } from '../../src/protocol/matches.js'
+import type { Memory } from '../../src/protocol/memory.js'
+import type { Limits, Method, ParamsOf, ResultOf } from '../../src/protocol/methods.js'
+import type { MemoryRecord } from '../../src/protocol/records.js'
+import { PROTOCOL } from '../../src/protocol/versions.js'
+
+export interface PlainOptions {
+  readonly capabilities?: readonly string[]
+  readonly tiers?: readonly string[]
+  readonly readOnly?: boolean
+  readonly limits?: Limits
+  /** What it gets wrong on purpose. */
+  readonly faults?: readonly ('ignores-owner' | 'ignores-where-on-timeline' | 'ignores-limit')[]
+  readonly protocol?: string
+  readonly now?: () => number
+}
+
+/**
+ * A small store as others might write one from the specification, without our extension: one list of records, ids shared by
+ * all owners, words as search. It can be told to misbehave.
+ */
+export class PlainMemory implements Memory {
+  readonly records: MemoryRecord[] = []
+  /** Every call that it was asked, in order. */
+  readonly asked: { readonly method: Method; readonly params: unknown }[] = []
+  readonly #options: PlainOptions
+
+  constructor(options: PlainOptions = {}) {
+    this.#options = options
+  }
+
+  async call<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+    this.asked.push({ method, params: structuredClone(JSON.parse(JSON.stringify(params))) })
+    const handler = this.#handlers[method]
+    if (handler === undefined) throw new A2mError('CAPABILITY_NOT_SUPPORTED', 'not here')
+    return handler(params)
+  }
+
+  async close(): Promise<void> {}
+
+  readonly #handlers: { readonly [M in Method]?: (params: ParamsOf<M>) => ResultOf<M> } = {
+    'memory/describe': () => this.#describe(),
+    'memory/remember': (params) => this.#remember(params),
+    'memory/recall': (params) => ({ records: this.#recall(params) }),
+    'memory/timeline': (params) => ({ records: this.#timeline(params) }),
+    'memory/forget': (params) => ({ forgotten: this.#forget(params) }),
+    'memory/promote': (params) => ({ promoted: this.#promote(params) }),
+  }
+
+  #describe(): ResultOf<'memory/describe'> {
+    const { capabilities = ['core'], tiers, limits, protocol = PROTOCOL } = this.#options
+    const methods = ['describe', 'remember', 'recall', 'timeline', 'forget'].map(
+      (m) => `memory/${m}`,
+    )
+    const counted = tiers?.map((name) => ({
+      name,
+      count: this.records.filter((r) => r.tier === name).length,
+    }))
+    return {
+      protocol,
+      name: 'plain',
+      capabilities: [...capabilities],
+      methods,
+      ...(limits === undefined ? {} : { limits }),
+      ...(counted === undefined ? {} : { tiers: counted }),
+    }
+  }
+
+  #remember({ records }: ParamsOf<'memory/remember'>): ResultOf<'memory/remember'> {
+    if (this.#options.readOnly) throw new A2mError('READ_ONLY', 'read-only')
+    if (records.length === 0) throw invalidParams('records')
+    const { tiers, now = Date.now } = this.#options
+    const ids = records.map((entry) => {
+      const id = entry.id ?? `plain-${this.records.length}`
+      if (this.records.every((record) => record.id !== id)) {
+        const tier = entry.tier ?? tiers?.[0]
+        const created_at = new Date(now()).toISOString()
+        this.records.push({ ...entry, id, created_at, ...(tier === undefined ? {} : { tier }) })
+      }
+      return id
+    })
+    return { ids }
+  }
+
+  #recall(params: ParamsOf<'memory/recall'>): MemoryRecord[] {
+    const words = (params.query ?? '').toLowerCase().split(/\W+/).filter(Boolean)
+    const hits = (content: string) =>
+      words.filter((word) => content.toLowerCase().includes(word)).length
+    const scored = this.#select(params)
+      .map((record) => ({
+        ...record,
+        score: words.length === 0 ? 0.5 : hits(record.content) / words.length,
+      }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+    return this.#cut(scored, params.limit ?? 8)
+  }
+
+  #timeline(params: ParamsOf<'memory/timeline'>): MemoryRecord[] {
+    const deaf = this.#options.faults?.includes('ignores-where-on-timeline')
+    const chosen = this.#select(deaf ? { ...params, where: undefined } : params)
+    const ordered = chosen.toSorted((a, b) => a.created_at.localeCompare(b.created_at))
+    const limit = params.limit ?? 0
+    return limit === 0 ? ordered : ordered.slice(-limit)
+  }
+
+  #forget(params: ParamsOf<'memory/forget'>): number {
+    if (this.#options.readOnly) throw new A2mError('READ_ONLY', 'read-only')
+    const gone = this.#select(params).filter(({ id }) => params.ids?.includes(id) ?? true)
+    for (const record of gone) this.records.splice(this.records.indexOf(record), 1)
+    return gone.length
+  }
+
+  #promote({ ids, tier }: ParamsOf<'memory/promote'>): number {
+    const moving = this.records.filter((record) => ids.includes(record.id) && record.tier !== tier)
+    for (const record of moving) record.tier = tier
+    return moving.length
+  }
+
+  #select(params: Pick<ParamsOf<'memory/timeline'>, 'tier' | 'where' | 'owner'>): MemoryRecord[] {
+    const blind = this.#options.faults?.includes('ignores-owner')
+    return this.records.filter(
+      (record) =>
+        (params.tier === undefined || record.tier === params.tier) &&
+        (params.owner === undefined || blind || record.owner === params.owner) &&
+        matches(record, params.where ?? {}),
+    )
+  }
+
+  #cut<T>(records: readonly T[], limit: number): T[] {
+    const most = this.#options.limits?.max_recall_limit
+    if (most !== undefined && limit > most) throw invalidParams('limit')
+    return this.#options.faults?.includes('ignores-limit') || limit === 0
+      ? [...records]
+      : records.slice(0, limit)
+  }
+}
+
+/** A memory that stands between and can be told to fail: the kind of fault an upstream has. */
+export class Faulty implements Memory {
+  /** Decides for each call: undefined lets it through, an Error is thrown, `hang` waits for the deadline. */
+  fault: (method: Method) => Error | 'hang' | undefined = () => undefined
+  readonly #inner: Memory
+
+  constructor(inner: Memory) {
+    this.#inner = inner
+  }
+
+  async call<M extends Method>(
+    method: M,
+    params: ParamsOf<M>,
+    context: Parameters<Memory['call']>[2],
+  ): Promise<ResultOf<M>> {
+    const fault = this.fault(method)
+    if (fault instanceof Error) throw fault
+    if (fault === 'hang') return hang(context)
+    return this.#inner.call(method, params, context)
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+}
+
+function hang({ deadline, cancellation }: Parameters<Memory['call']>[2]): Promise<never> {
+  return new Promise((_, reject) => {
+    const timer = setTimeout(
+      () => reject(new Fault('timeout', 'too slow')),
+      deadline - performance.now(),
+    )
+    cancellation.subscribe(() => {
+      clearTimeout(timer)
+      reject(new Fault('cancelled', 'the caller left'))
+    })
+  })
+}
