@@ -34,7 +34,7 @@ export function launchChild(options: ChildOptions, reports: LinkReports): Link {
   try {
     return new Child(spawnGroup(options), options, reports)
   } catch (thrown) {
-    queueMicrotask(() => reports.ended(startFailure(thrown)))
+    queueMicrotask(() => reports.ended({ reason: startFailure(thrown) }))
     return { carry: () => {}, end: async () => {} }
   }
 }
@@ -74,7 +74,7 @@ class Child implements Link {
     this.#over = new Promise((resolve) => {
       child.on('close', async () => {
         await this.#closed()
-        reports.ended(this.#reason)
+        reports.ended({ reason: this.#reason })
         resolve()
       })
     })

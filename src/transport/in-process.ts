@@ -3,15 +3,16 @@ import type { Context, Memory } from '../protocol/memory.js'
 import { printRequest, readReply } from '../protocol/rpc.js'
 import { type Served, serve } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
+import type { StoreOptions } from '../stores/options.js'
+import type { WorkerNotice } from '../stores/worker.js'
 import { type Backoff, DEFAULT_BACKOFF, type Schedule, systemSchedule } from './backoff.js'
 import { createClient, readResult } from './client.js'
 import type { TransportEvents } from './events.js'
 import { SupervisedWire } from './supervised.js'
-import { launchWorker, type Start } from './worker-link.js'
+import { launchWorker } from './worker-link.js'
 
 export interface WorkerStoreOptions {
-  /** What the store is to be: handed to the worker as it is; must survive a structured clone. */
-  readonly workerData: unknown
+  readonly store: StoreOptions
   readonly clock: Clock
   /** A number from 0 to 1, for the jitter of restarts. */
   readonly random: () => number
@@ -32,14 +33,13 @@ const DEFAULT_GRACE = 5000
  */
 export async function createWorkerStore(options: WorkerStoreOptions): Promise<Memory> {
   const { schedule = systemSchedule, backoff = DEFAULT_BACKOFF, events = {} } = options
-  const { clock, random, workerData, entry = storeWorker(), grace = DEFAULT_GRACE } = options
-  const worker = { entry, workerData, schedule, grace }
-  let tell: (start: Start) => void = () => {}
-  const first = new Promise<Start>((resolve) => {
-    tell = resolve
+  const { clock, random, store, entry = storeWorker(), grace = DEFAULT_GRACE } = options
+  let onStart: (notice: WorkerNotice) => void = () => {}
+  const first = new Promise<WorkerNotice>((resolve) => {
+    onStart = resolve
   })
   const wire = new SupervisedWire({
-    launch: (reports) => launchWorker(worker, reports, tell),
+    launch: (reports) => launchWorker({ entry, store, schedule, grace, onStart }, reports),
     ...{ events, backoff, schedule, clock, random },
   })
   const start = await first

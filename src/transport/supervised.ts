@@ -15,7 +15,13 @@ export interface Link {
 /** How a link reports. `ended` comes once, after the last text, when nothing of the server is left. */
 export interface LinkReports {
   received(text: string): void
-  ended(reason: string): void
+  ended(end: LinkEnd): void
+}
+
+/** Why a server ended: `reason` in words that any caller may read, `detail` for the operator where there is more to say. */
+export interface LinkEnd {
+  readonly reason: string
+  readonly detail?: string
 }
 
 /** Starts a server. Failing to start is reported by `ended` like any other end, never thrown, and not before this returns. */
@@ -61,16 +67,16 @@ export class SupervisedWire implements Wire {
     this.#restarts.started()
     this.#link = this.#options.launch({
       received: (text) => this.#correlator.receive(text),
-      ended: (reason) => this.#ended(reason),
+      ended: (end) => this.#ended(end),
     })
   }
 
-  #ended(reason: string): void {
+  #ended({ reason, detail = reason }: LinkEnd): void {
     this.#link = undefined
     this.#down = reason
     this.#correlator.failAll(reason)
     if (this.#closing) return
     const { attempt, delay } = this.#restarts.ended(() => this.#start())
-    this.#options.events.onRestart?.({ attempt, delay, reason })
+    this.#options.events.onRestart?.({ attempt, delay, reason: detail })
   }
 }

@@ -1,66 +1,58 @@
 import { Worker } from 'node:worker_threads'
+import type { StoreOptions } from '../stores/options.js'
+import type { WorkerNotice, WorkerOrder } from '../stores/worker.js'
 import type { Schedule } from './backoff.js'
 import type { Parcel } from './correlator.js'
 import type { Link, LinkReports } from './supervised.js'
 
 export interface WorkerOptions {
-  /** The module that the thread runs. */
+  /** The module that the thread runs; it speaks as `stores/worker.ts` does. */
   readonly entry: URL
-  /** What the thread finds as its `workerData`; must survive a structured clone. */
-  readonly workerData: unknown
+  /** Handed to the thread as its `workerData`. */
+  readonly store: StoreOptions
   readonly schedule: Schedule
   /** Ms that the thread has to end after it was asked to; then it is ended. */
   readonly grace: number
+  /** Told of the first word of each thread, or of its end where that came first. */
+  readonly onStart: (notice: WorkerNotice) => void
 }
 
-/** What the thread says of its start. */
-export type Start =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'failed'; readonly message: string }
+const CLOSE: WorkerOrder = { kind: 'close' }
 
-/**
- * Starts a thread that posts `{kind: 'ready'}` or `{kind: 'failed', message}` and then takes request texts and posts answer
- * texts, until it is posted `{kind: 'close'}`. `started` is told of the first message, or of an end without one.
- */
-export function launchWorker(
-  options: WorkerOptions,
-  reports: LinkReports,
-  started: (start: Start) => void,
-): Link {
-  return new Thread(options, reports, started)
+/** Starts a thread with an empty environment that takes request texts and posts answer texts. */
+export function launchWorker(options: WorkerOptions, reports: LinkReports): Link {
+  return new Thread(options, reports)
 }
 
 class Thread implements Link {
   readonly #worker: Worker
   readonly #options: WorkerOptions
   readonly #over: Promise<void>
-  readonly #started: (start: Start) => void
-  /** What came before the thread was ready. */
-  #waiting: Parcel[] = []
-  #ready = false
-  #reason = 'the store ended'
+  /** What came before the thread was ready; undefined from then on. */
+  #waiting: Parcel[] | undefined = []
+  #detail = 'the thread of the store ended'
 
-  constructor(options: WorkerOptions, reports: LinkReports, started: (start: Start) => void) {
+  constructor(options: WorkerOptions, reports: LinkReports) {
     this.#options = options
-    this.#started = started
-    const { entry, workerData } = options
-    this.#worker = new Worker(entry, { workerData, env: {}, execArgv: execArgvFor(entry) })
-    this.#worker.on('message', (message: unknown) => {
+    this.#worker = startThread(options)
+    this.#worker.on('message', (message: string | WorkerNotice) => {
       if (typeof message === 'string') reports.received(message)
       else this.#heard(message)
     })
-    this.#worker.on('error', (error) => this.#fail(`the store failed: ${error.message}`))
+    this.#worker.on('error', (error: Error) => {
+      this.#detail = error.message
+    })
     this.#over = new Promise((resolve) => {
       this.#worker.on('exit', () => {
-        this.#started({ kind: 'failed', message: this.#reason })
-        reports.ended(this.#reason)
+        options.onStart({ kind: 'failed', message: this.#detail })
+        reports.ended({ reason: 'the store is not running', detail: this.#detail })
         resolve()
       })
     })
   }
 
   carry(parcel: Parcel): void {
-    if (!this.#ready) {
+    if (this.#waiting) {
       this.#waiting.push(parcel)
       return
     }
@@ -70,40 +62,29 @@ class Thread implements Link {
 
   async end(): Promise<void> {
     const { schedule, grace } = this.#options
-    this.#worker.postMessage({ kind: 'close' })
+    this.#worker.postMessage(CLOSE)
     const undo = schedule(() => void this.#worker.terminate(), grace)
     await this.#over
     undo()
   }
 
-  #heard(message: unknown): void {
-    if (!isStart(message)) return
-    this.#started(message)
-    if (message.kind === 'failed') {
-      this.#fail(message.message)
+  #heard(notice: WorkerNotice): void {
+    this.#options.onStart(notice)
+    if (notice.kind === 'failed') {
+      this.#detail = notice.message
+      void this.#worker.terminate()
       return
     }
-    this.#ready = true
-    const waiting = this.#waiting.filter((parcel) => !parcel.unwanted)
-    this.#waiting = []
+    const waiting = this.#waiting?.filter((parcel) => !parcel.unwanted) ?? []
+    this.#waiting = undefined
     for (const parcel of waiting) this.carry(parcel)
   }
-
-  #fail(reason: string): void {
-    this.#reason = reason
-    void this.#worker.terminate()
-  }
 }
 
-function isStart(message: unknown): message is Start {
-  if (typeof message !== 'object' || message === null || !('kind' in message)) return false
-  return (
-    message.kind === 'ready' ||
-    (message.kind === 'failed' && 'message' in message && typeof message.message === 'string')
-  )
-}
-
-/** From sources, a thread needs the loader that its parent runs by. */
-function execArgvFor(entry: URL): string[] {
-  return entry.pathname.endsWith('.ts') ? ['--import', 'tsx'] : []
+/** Node does not load TypeScript in a thread: from sources, the thread registers the loader itself. */
+function startThread({ entry, store }: WorkerOptions): Worker {
+  const settings = { workerData: store, env: {}, execArgv: [] }
+  if (!entry.pathname.endsWith('.ts')) return new Worker(entry, settings)
+  const load = `import('tsx/esm/api').then(({ register }) => (register(), import('${entry.href}')))`
+  return new Worker(load, { ...settings, eval: true })
 }
