@@ -17,7 +17,7 @@ export interface Moving {
 }
 
 /** Records in one journalled step; a group is never cut, however large. */
-const RECORDS_PER_STEP = 200
+const RECORDS_PER_STEP = 100
 
 /**
  * Moves records so that each is in one place at least at every instant: written at the target under the same id, read back, and
@@ -51,6 +51,14 @@ export async function carryOver(
   moving: Moving,
   context: Context,
 ): Promise<number> {
+  if (moving.records.length > 0) await handOver(parts, id, moving, context)
+  const forgotten = await dropForgotten(parts, id, moving, context)
+  parts.journal.endMove(id)
+  parts.step('ended')
+  return moving.records.length - forgotten
+}
+
+async function handOver(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
   const { from, owner, records } = moving
   await copy(parts, id, moving, context)
   parts.step('copied')
@@ -60,10 +68,6 @@ export async function carryOver(
   const { failed } = await erase(parts, from, { ids, owner }, context)
   if (failed !== undefined) throw unfinished(from, moving)
   parts.step('deleted')
-  const forgotten = await dropForgotten(parts, id, moving, context)
-  parts.journal.endMove(id)
-  parts.step('ended')
-  return records.length - forgotten
 }
 
 async function copy(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
