@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import { describeForgetting } from './forgetting.js'
+import { describeItself } from './itself.js'
+import { describeOwners } from './owners.js'
+import { describeReading } from './reading.js'
+import { type Bench, Client, createMarks, type Open, type Subject, type Traits } from './subject.js'
+import { describeTiers } from './tiers.js'
+import { describeWhere } from './where.js'
+import { describeWire } from './wire.js'
+import { describeWriting } from './writing.js'
+
+/** Holds a memory to every MUST of the specification for the capabilities that it has. */
+export function describeMemory(name: string, open: Open, traits: Traits): void {
+  describe(name, () => {
+    let subject: Subject | undefined
+    beforeAll(async () => {
+      subject = await open()
+    }, 60_000)
+    afterAll(() => subject?.close(), 60_000)
+    const bench: Bench = {
+      traits,
+      mark: createMarks(),
+      client(owner = 'anna') {
+        if (subject === undefined) throw new Error(`${name} is not open`)
+        return new Client(subject, traits, owner)
+      },
+    }
+    describeItself(bench)
+    describeWriting(bench)
+    describeReading(bench)
+    describeWhere(bench)
+    describeForgetting(bench)
+    describeWire(bench)
+    if (traits.capabilities.includes('tiers')) describeTiers(bench)
+    if (traits.owners !== undefined) describeOwners(bench)
+  })
+}
