@@ -1,5 +1,5 @@
 /** How soon repeats of a word stop counting. */
-const K1 = 1.2
+const K1 = 2
 /** How much the length of a text counts against it, from 0 to 1. */
 const B = 0.75
 
@@ -9,7 +9,7 @@ export interface Corpus {
   readonly averageLength: number
 }
 
-/** What one more occurrence-weighted term is worth in a text of that length: from 0 up to, but never, 1. */
+/** What so many occurrences are worth in a text of that length: from 0 up to, but never, 1. */
 export function saturation(occurrences: number, length: number, averageLength: number): number {
   const relative = averageLength > 0 ? length / averageLength : 1
   return occurrences / (occurrences + K1 * (1 - B + B * relative))

@@ -7,22 +7,24 @@ import type { Partition } from './partitions.js'
  * most can be read first. A step holds saturations from its `from` on, and stands for `value`.
  */
 export const STEPS = [
-  { mark: '0', from: 0, value: 0.2 },
-  { mark: '1', from: 0.3, value: 0.34 },
-  { mark: '2', from: 0.38, value: 0.41 },
-  { mark: '3', from: 0.44, value: 0.47 },
-  { mark: '4', from: 0.5, value: 0.53 },
-  { mark: '5', from: 0.56, value: 0.6 },
-  { mark: '6', from: 0.64, value: 0.68 },
-  { mark: '7', from: 0.72, value: 0.78 },
+  { mark: '0', from: 0, value: 0.16 },
+  { mark: '1', from: 0.2, value: 0.23 },
+  { mark: '2', from: 0.26, value: 0.285 },
+  { mark: '3', from: 0.31, value: 0.34 },
+  { mark: '4', from: 0.37, value: 0.4 },
+  { mark: '5', from: 0.44, value: 0.48 },
+  { mark: '6', from: 0.52, value: 0.57 },
+  { mark: '7', from: 0.62, value: 0.68 },
 ] as const
 export type Step = (typeof STEPS)[number]
 
 /** Where counts of postings are remembered: only long lists, which cost time to count. */
 const LONG_LIST = 2_000
 const REMEMBERED = 20_000
-/** A remembered count serves until the partitions have grown or shrunk by this part. */
-const TOLERANCE = 0.02
+/** A remembered count serves until so many records came or went as this part of it. */
+const TOLERANCE = 0.05
+/** SQLite's word for it. */
+const NO_LIMIT = -1
 /** Beyond this many partitions a term is looked up once in all of them. */
 const MOST_PARTITIONS = 32
 
@@ -86,9 +88,9 @@ export class Postings {
     })
   }
 
-  /** The rows of a list, the last written first, at most `limit` of them. */
+  /** The rows of a list, the last written first, at most `limit` of them; it may be infinite. */
   read(list: PostingList, limit: number): readonly number[] {
-    return this.#read.all(list.match, limit)
+    return this.#read.all(list.match, limit === Infinity ? NO_LIMIT : limit)
   }
 
   #list(match: string, step: Step, records: number): readonly PostingList[] {
@@ -98,7 +100,9 @@ export class Postings {
 
   #countOf(match: string, of: number): number {
     const known = this.#counts.get(match)
-    if (known !== undefined && Math.abs(known.of - of) <= TOLERANCE * of) return known.count
+    if (known !== undefined && Math.abs(known.of - of) <= TOLERANCE * known.count) {
+      return known.count
+    }
     const count = this.#count.get(match) ?? 0
     if (count >= LONG_LIST) this.#remember(match, { count, of })
     return count

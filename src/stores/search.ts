@@ -4,12 +4,18 @@ import type { Partition } from './partitions.js'
 import type { PostingList, Postings } from './postings.js'
 import type { RecordsTable } from './records-table.js'
 import type { Selected, Selection } from './selection.js'
+import { Sums } from './sums.js'
 
-/** Postings read before the candidates are looked at; more only where they yield too little. */
-const BUDGET = 50_000
+/** How much is read for one query. */
+export interface Effort {
+  /** Postings read before the candidates are looked at; more only where they yield too little. */
+  readonly budget: number
+  /** The least number of candidates that are scored by their text. */
+  readonly depth: number
+}
+
+const EFFORT: Effort = { budget: 50_000, depth: 128 }
 const BUDGET_GROWTH = 8
-/** The least number of candidates that are scored by their text. */
-const DEPTH = 256
 /** Query terms that are looked up: a longer text is searched by its rarest. */
 const MOST_TERMS = 64
 
@@ -38,11 +44,18 @@ export class Search {
   readonly #postings: Postings
   readonly #records: RecordsTable
   readonly #tokenizer: Tokenizer
+  readonly #effort: Effort
 
-  constructor(postings: Postings, records: RecordsTable, tokenizer: Tokenizer) {
+  constructor(
+    postings: Postings,
+    records: RecordsTable,
+    tokenizer: Tokenizer,
+    effort: Effort = EFFORT,
+  ) {
     this.#postings = postings
     this.#records = records
     this.#tokenizer = tokenizer
+    this.#effort = effort
   }
 
   /** The best `limit` records of a selection (all that have a term where it is infinite), best first. `terms` as `Tokenizer.query` gives them. */
@@ -84,39 +97,34 @@ export class Search {
   ): readonly Selected[] {
     const impacts = byImpact(terms)
     const total = impacts.reduce((sum, { list }) => sum + list.count, 0)
-    const depth = Math.max(DEPTH, limit)
-    for (let budget = limit === Infinity ? total : BUDGET; ; budget *= BUDGET_GROWTH) {
-      const kept = this.#best(this.#accumulate(impacts, budget), selection, depth)
-      if (kept.length >= depth || budget >= total) return kept
+    const depth = Math.max(this.#effort.depth, limit)
+    for (let budget = this.#effort.budget; ; budget *= BUDGET_GROWTH) {
+      const whole = limit === Infinity || budget >= total
+      const sums = this.#accumulate(impacts, whole ? Infinity : budget)
+      const kept = this.#best(sums, selection, depth)
+      if (whole || kept.length >= depth) return kept
     }
   }
 
   /** What the postings within the budget add up to for each row. */
-  #accumulate(impacts: readonly Impact[], budget: number): ReadonlyMap<number, number> {
-    const sums = new Map<number, number>()
+  #accumulate(impacts: readonly Impact[], budget: number): Sums {
+    const sums = new Sums()
     let left = budget
     for (const { list, value } of impacts) {
       if (left <= 0) break
-      for (const seq of this.#postings.read(list, left)) {
-        sums.set(seq, (sums.get(seq) ?? 0) + value)
-        left--
-      }
+      const rows = this.#postings.read(list, left)
+      for (const row of rows) sums.add(row, value)
+      left -= rows.length
     }
     return sums
   }
 
-  #best(
-    sums: ReadonlyMap<number, number>,
-    selection: Selection,
-    depth: number,
-  ): readonly Selected[] {
-    const ordered = [...sums].sort(([seqA, sumA], [seqB, sumB]) => sumB - sumA || seqB - seqA)
+  #best(sums: Sums, selection: Selection, depth: number): readonly Selected[] {
     const kept: Selected[] = []
-    for (const [seq] of ordered) {
-      if (kept.length >= depth) break
+    for (const seq of sums.descending()) {
       const row = this.#records.at(seq)
       const selected = row && selection.keep(row)
-      if (selected !== undefined) kept.push(selected)
+      if (selected !== undefined && kept.push(selected) >= depth) break
     }
     return kept
   }

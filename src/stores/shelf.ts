@@ -1,3 +1,4 @@
+import { A2mError } from '../protocol/errors.js'
 import type { Database } from 'better-sqlite3'
 import type { Limits, ParamsOf } from '../protocol/methods.js'
 import { ownerOf } from '../protocol/scope.js'
@@ -7,7 +8,7 @@ import type { TierOption } from './options.js'
 import { Partitions } from './partitions.js'
 import { Postings } from './postings.js'
 import { RecordsTable } from './records-table.js'
-import { Search } from './search.js'
+import { type Effort, Search } from './search.js'
 import { Selection } from './selection.js'
 import { Writer } from './writer.js'
 
@@ -36,7 +37,12 @@ export interface Shelf extends Services {
 /** What a store is set to, read from its options. */
 export type Settings = Pick<Shelf, 'name' | 'tiers' | 'limits' | 'defaultLimit'>
 
-export function openShelf(db: Database, settings: Settings, services: Services): Shelf {
+/** `effort` is how much a search reads, unless it is to be what serves well. */
+export function openShelf(
+  db: Database,
+  settings: Settings,
+  services: Services & { readonly effort?: Effort },
+): Shelf {
   const partitions = new Partitions(db)
   const records = new RecordsTable(db)
   const postings = new Postings(db)
@@ -48,7 +54,7 @@ export function openShelf(db: Database, settings: Settings, services: Services):
     partitions,
     records,
     writer: new Writer(records, postings, partitions, tokenizer),
-    search: new Search(postings, records, tokenizer),
+    search: new Search(postings, records, tokenizer, services.effort),
     tokenizer,
   }
 }
@@ -60,6 +66,7 @@ export function select(
     Pick<ParamsOf<'memory/forget'>, 'ids' | 'tier' | 'where' | 'owner' | 'a2m-gateway'>
   >,
 ): Selection {
+  if (params.tier !== undefined) requireTier(shelf, params.tier)
   const selectors = {
     owner: ownerOf(params),
     tier: params.tier || undefined,
@@ -67,4 +74,13 @@ export function select(
     ids: params.ids?.length ? params.ids : undefined,
   }
   return new Selection(selectors, shelf.partitions, shelf.records)
+}
+
+/** Throws `-32002` where the store has no tier of that name. */
+export function requireTier({ tiers }: Shelf, tier: string): void {
+  if (!tiers.some(({ name }) => name === tier)) {
+    throw new A2mError('UNKNOWN_TIER', `no tier ${JSON.stringify(tier.slice(0, 80))} here`, {
+      tiers: tiers.map(({ name }) => name),
+    })
+  }
 }

@@ -5,7 +5,7 @@ import type { Entry } from '../protocol/records.js'
 import { parseInstant } from '../protocol/time.js'
 import { rank, recallLimit } from './reading.js'
 import type { Selected, Selection } from './selection.js'
-import { type Shelf, select } from './shelf.js'
+import { requireTier, type Shelf, select } from './shelf.js'
 
 /** Writes a batch whole or not at all; an id that its owner has already is returned and nothing written (§3.2). */
 export function remember(
@@ -58,13 +58,4 @@ export function forget(shelf: Shelf, params: ParamsOf<'memory/forget'>): ResultO
 function toForget(shelf: Shelf, query: string, selection: Selection): readonly Selected[] {
   if (query === '') return [...selection.all()]
   return rank(shelf, query, selection, recallLimit(shelf))
-}
-
-/** Throws `-32002` where the store has no tier of that name. */
-export function requireTier({ tiers }: Shelf, tier: string): void {
-  if (!tiers.some(({ name }) => name === tier)) {
-    throw new A2mError('UNKNOWN_TIER', `no tier ${JSON.stringify(tier.slice(0, 80))} here`, {
-      tiers: tiers.map(({ name }) => name),
-    })
-  }
 }

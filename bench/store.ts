@@ -1,0 +1,131 @@
+/**
+ * Figures of the built-in store: npx tsx bench/store.ts [--records N] [--data DIR]
+ *
+ * Builds a file of N synthetic records (100,000 unless given) with a Zipf vocabulary, half a per cent of them a small
+ * owner's, and prints what writes, opening and recalls take. With --data DIR, a folder of docs.jsonl, queries.jsonl and
+ * qrels.tsv, it also prints nDCG@10 of the whole index and of what a search reads of it.
+ */
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Cancellation } from '../src/protocol/cancellation.js'
+import { createIds } from '../src/protocol/ids.js'
+import type { Context, Memory } from '../src/protocol/memory.js'
+import { systemClock } from '../src/protocol/time.js'
+import type { StoreOptions } from '../src/stores/options.js'
+import { openStore } from '../src/stores/store.js'
+import { printQuality } from './quality.js'
+import { createRandom, type Random, Zipf } from './zipf.js'
+
+const BATCH = 1000
+const WORDS = 60
+const SMALL = 'small owner'
+const BIG = 'big owner'
+
+const CONTEXT: Context = {
+  caller: { name: 'bench', roles: [], scope: { kind: 'all' } },
+  cancellation: new Cancellation(),
+  deadline: Number.POSITIVE_INFINITY,
+  connection: { closed: new Cancellation() },
+  trace: '0'.repeat(32),
+  observe: () => {},
+}
+
+function open(options: StoreOptions, random: Random): Memory {
+  const bytes = (size: number): Uint8Array =>
+    Uint8Array.from({ length: size }, () => random() * 256)
+  return openStore(options, { clock: systemClock, newId: createIds(systemClock.now, bytes) })
+}
+
+function say(what: string, figure: string): void {
+  process.stdout.write(`${what.padEnd(58)} ${figure}\n`)
+}
+
+function spread(times: number[]): string {
+  times.sort((left, right) => left - right)
+  const at = (part: number): string => (times[Math.floor(times.length * part)] ?? 0).toFixed(2)
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, worst ${at(0.9999)} ms`
+}
+
+async function timed(times: number, work: (turn: number) => Promise<unknown>): Promise<number[]> {
+  const taken: number[] = []
+  for (let turn = 0; turn < times; turn++) {
+    const start = performance.now()
+    await work(turn)
+    taken.push(performance.now() - start)
+  }
+  return taken
+}
+
+async function build(store: Memory, records: number, zipf: Zipf): Promise<void> {
+  const start = performance.now()
+  for (let written = 0; written < records; written += BATCH) {
+    const entries = Array.from({ length: Math.min(BATCH, records - written) }, (_, index) => ({
+      content: zipf.text(WORDS),
+      owner: index % 200 === 0 ? SMALL : BIG,
+    }))
+    await store.call('memory/remember', { records: entries }, CONTEXT)
+  }
+  say(
+    `build, ${BATCH} a batch`,
+    `${(((performance.now() - start) * 1000) / records).toFixed(0)} µs a record`,
+  )
+}
+
+async function measure(store: Memory, records: number, zipf: Zipf): Promise<void> {
+  const ask = (owner: string | undefined, query: () => string) => async () =>
+    store.call('memory/recall', { query: query(), owner }, CONTEXT)
+  const few = zipf.rankOf(Math.max(2, 3000 / records))
+  const rare = (): string =>
+    Array.from({ length: 3 }, () => zipf.word(few + zipf.below(few))).join(' ')
+  const question = (): string => `${zipf.word(0)} ${zipf.text(14)}`
+  say('recall, 3 words in at most 10,000 records, first', spread(await timed(1, ask(BIG, rare))))
+  say('recall, 3 words in at most 10,000 records', spread(await timed(200, ask(BIG, rare))))
+  say('recall, questions of 15 words, first 20', spread(await timed(20, ask(BIG, question))))
+  say('recall, questions of 15 words', spread(await timed(200, ask(BIG, question))))
+  say(
+    'recall, the commonest word alone',
+    spread(
+      await timed(
+        20,
+        ask(BIG, () => zipf.word(0)),
+      ),
+    ),
+  )
+  say('recall, small owner, 15 words', spread(await timed(100, ask(SMALL, question))))
+  say("recall, anyone's, 15 words", spread(await timed(100, ask(undefined, question))))
+  const write = async (): Promise<unknown> =>
+    store.call('memory/remember', { records: [{ content: zipf.text(WORDS), owner: BIG }] }, CONTEXT)
+  say('write of one record', spread(await timed(2000, write)))
+  const newest = async (): Promise<unknown> => store.call('memory/timeline', { limit: 20 }, CONTEXT)
+  say('timeline, newest 20 of all', spread(await timed(100, newest)))
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { records: { type: 'string', default: '100000' }, data: { type: 'string' } },
+  })
+  const records = Number(values.records)
+  const directory = mkdtempSync(join(tmpdir(), 'store-bench-'))
+  const random = createRandom(1)
+  try {
+    const options: StoreOptions = { path: join(directory, 'bench.db') }
+    const zipf = new Zipf(200_000, random)
+    const first = open(options, random)
+    await build(first, records, zipf)
+    await first.close()
+    say('file', `${(statSync(options.path).size / 1e6).toFixed(0)} MB`)
+    const start = performance.now()
+    const store = open(options, random)
+    await store.call('memory/describe', {}, CONTEXT)
+    say('open and describe', `${(performance.now() - start).toFixed(1)} ms`)
+    await measure(store, records, zipf)
+    await store.close()
+    if (values.data !== undefined) printQuality(values.data, say)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+await main()
