@@ -12,7 +12,8 @@ import { SupervisedWire } from './supervised.js'
 import { launchWorker } from './worker-link.js'
 
 export interface WorkerStoreOptions {
-  readonly store: StoreOptions
+  /** What the store is to be. */
+  readonly workerData: StoreOptions
   readonly clock: Clock
   /** A number from 0 to 1, for the jitter of restarts. */
   readonly random: () => number
@@ -33,13 +34,13 @@ const DEFAULT_GRACE = 5000
  */
 export async function createWorkerStore(options: WorkerStoreOptions): Promise<Memory> {
   const { schedule = systemSchedule, backoff = DEFAULT_BACKOFF, events = {} } = options
-  const { clock, random, store, entry = storeWorker(), grace = DEFAULT_GRACE } = options
+  const { clock, random, workerData, entry = storeWorker(), grace = DEFAULT_GRACE } = options
   let onStart: (notice: WorkerNotice) => void = () => {}
   const first = new Promise<WorkerNotice>((resolve) => {
     onStart = resolve
   })
   const wire = new SupervisedWire({
-    launch: (reports) => launchWorker({ entry, store, schedule, grace, onStart }, reports),
+    launch: (reports) => launchWorker({ entry, workerData, schedule, grace, onStart }, reports),
     ...{ events, backoff, schedule, clock, random },
   })
   const start = await first

@@ -9,7 +9,7 @@ export interface WorkerOptions {
   /** The module that the thread runs; it speaks as `stores/worker.ts` does. */
   readonly entry: URL
   /** Handed to the thread as its `workerData`. */
-  readonly store: StoreOptions
+  readonly workerData: StoreOptions
   readonly schedule: Schedule
   /** Ms that the thread has to end after it was asked to; then it is ended. */
   readonly grace: number
@@ -82,8 +82,8 @@ class Thread implements Link {
 }
 
 /** Node does not load TypeScript in a thread: from sources, the thread registers the loader itself. */
-function startThread({ entry, store }: WorkerOptions): Worker {
-  const settings = { workerData: store, env: {}, execArgv: [] }
+function startThread({ entry, workerData }: WorkerOptions): Worker {
+  const settings = { workerData, env: {}, execArgv: [] }
   if (!entry.pathname.endsWith('.ts')) return new Worker(entry, settings)
   const load = `import('tsx/esm/api').then(({ register }) => (register(), import('${entry.href}')))`
   return new Worker(load, { ...settings, eval: true })

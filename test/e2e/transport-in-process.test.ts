@@ -24,7 +24,7 @@ async function start(options: Omit<WorkerStoreOptions, 'clock' | 'random'>): Pro
 }
 
 const startBad = (kind: string, options: Partial<WorkerStoreOptions> = {}) =>
-  start({ entry: BAD_WORKER, store: { path: ':memory:', name: kind }, grace: 200, ...options })
+  start({ entry: BAD_WORKER, workerData: { path: ':memory:', name: kind }, grace: 200, ...options })
 
 async function recall(memory: Memory, query: string, limit = 10_000): Promise<unknown> {
   const { records } = await memory.call('memory/recall', { query }, contextWithin(limit))
@@ -34,19 +34,19 @@ async function recall(memory: Memory, query: string, limit = 10_000): Promise<un
 test('the built-in store runs in a thread and keeps what it is told', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'store-'))
   ends.push(() => rmSync(directory, { recursive: true }))
-  const store = { path: join(directory, 'facts.db'), name: 'facts' }
-  const memory = await start({ store })
+  const workerData = { path: join(directory, 'facts.db'), name: 'facts' }
+  const memory = await start({ workerData })
   const records = [{ content: 'the deploy key rotates every 90 days' }]
   const { ids } = await memory.call('memory/remember', { records }, contextWithin(10_000))
   await memory.close()
-  const again = await start({ store })
+  const again = await start({ workerData })
   const found = await again.call('memory/recall', { query: 'deploy' }, contextWithin(10_000))
   expect(found.records.map(({ id }) => id)).toEqual(ids)
 })
 
 test('a store that cannot open its file says so when it is started', async () => {
-  const store = { path: join(tmpdir(), 'no\0such', 'facts.db') }
-  await expect(start({ store })).rejects.toThrow(/\S/)
+  const workerData = { path: join(tmpdir(), 'no\0such', 'facts.db') }
+  await expect(start({ workerData })).rejects.toThrow(/\S/)
   await expect(startBad('failing')).rejects.toThrow('cannot open facts.db')
   await expect(startBad('throwing')).rejects.toThrow('no such table')
   await expect(startBad('exiting')).rejects.toThrow('ended')
