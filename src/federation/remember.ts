@@ -6,7 +6,7 @@ import type { Entry } from '../protocol/records.js'
 import type { WritePart } from '../state/journal.js'
 import type { Outbound } from '../upstreams/translate.js'
 import type { Layout, Source } from './layout.js'
-import { identity, locate, refuseAmbiguity, refuseSilence } from './locate.js'
+import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { mixesOwners, reserved, tierNamed } from './plan.js'
 import { takeBack } from './take-back.js'
@@ -42,7 +42,7 @@ export const remember: Handler<Params, ResultOf<'memory/remember'>> = (parts, pa
     }),
   )
   const named = prepared.filter((item) => item.named)
-  const keys = named.map(({ entry }) => `id:${entry.owner ?? ''}\0${entry.id}`)
+  const keys = named.map(({ entry }) => `id:${wanted(entry.owner ?? null, entry.id)}`)
   return parts.locks.run(keys, async () => {
     const known = await existing(parts, layout, named, context)
     const fresh = withoutKnown(prepared, known)
@@ -81,7 +81,12 @@ function prepare(parts: Parts, layout: Layout, { entry, path, carried }: Raw): P
   }
 }
 
-/** Which of the callers' ids exist, by identity. Asks nobody where the only possible place keeps ids by owner itself. */
+/** Under which an id is looked up: what one owner sees by it. */
+function wanted(owner: string | null, id: string): string {
+  return `${owner ?? ''}\0${owner === null}\0${id}`
+}
+
+/** Which of the callers' ids exist, as `wanted` names them. Asks nobody where the only possible place keeps ids by owner itself. */
 async function existing(
   parts: Parts,
   layout: Layout,
@@ -98,8 +103,8 @@ async function existing(
     refuseSilence(silent)
     refuseAmbiguity(located, ids)
     for (const { record, source, hereId } of located) {
-      known.add(identity(record))
-      known.add(identity({ ...record, id: source.translation.qualifiedId(hereId) }))
+      known.add(wanted(owner, record.id))
+      known.add(wanted(owner, source.translation.qualifiedId(hereId)))
     }
   }
   refuseQualified(layout, named, known)
@@ -115,7 +120,7 @@ function refuseQualified(
   for (const { entry } of named) {
     const prefix = entry.id.slice(0, Math.max(0, entry.id.indexOf(':')))
     const taken = layout.sources.some(({ name }) => name === prefix)
-    if (taken && !known.has(`${entry.owner ?? ''}\0${entry.id}`)) {
+    if (taken && !known.has(wanted(entry.owner ?? null, entry.id))) {
       throw invalidParams(`id: "${entry.id}" names upstream ${prefix}, which has no such record`)
     }
   }
@@ -134,7 +139,7 @@ function byOwner(items: readonly Prepared[]): Map<string | null, Prepared[]> {
 function withoutKnown(prepared: readonly Prepared[], known: ReadonlySet<string>): Prepared[] {
   const seen = new Set(known)
   return prepared.filter(({ entry }) => {
-    const key = `${entry.owner ?? ''}\0${entry.id}`
+    const key = wanted(entry.owner ?? null, entry.id)
     const fresh = !seen.has(key)
     seen.add(key)
     return fresh
