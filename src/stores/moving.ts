@@ -3,8 +3,7 @@ import { type Owned, ownerOf } from '../protocol/scope.js'
 import { spillChain, type TierOption } from './options.js'
 import type { Partition } from './partitions.js'
 import type { Row } from './records-table.js'
-import { type Shelf, select } from './shelf.js'
-import { requireTier } from './writing.js'
+import { requireTier, type Shelf, select } from './shelf.js'
 
 /** Takes records, each with its whole group, to a tier (§4.6); counts all that moved. */
 export function promote(

@@ -1,5 +1,5 @@
-import { A2mError } from '../protocol/errors.js'
 import type { Database } from 'better-sqlite3'
+import { A2mError } from '../protocol/errors.js'
 import type { Limits, ParamsOf } from '../protocol/methods.js'
 import { ownerOf } from '../protocol/scope.js'
 import type { Clock } from '../protocol/time.js'
@@ -66,7 +66,7 @@ export function select(
     Pick<ParamsOf<'memory/forget'>, 'ids' | 'tier' | 'where' | 'owner' | 'a2m-gateway'>
   >,
 ): Selection {
-  if (params.tier !== undefined) requireTier(shelf, params.tier)
+  if (params.tier) requireTier(shelf, params.tier)
   const selectors = {
     owner: ownerOf(params),
     tier: params.tier || undefined,

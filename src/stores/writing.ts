@@ -1,4 +1,3 @@
-import { A2mError } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Entry } from '../protocol/records.js'
