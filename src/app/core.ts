@@ -51,10 +51,11 @@ interface Opening {
   readonly closers: Closers
 }
 
-async function openStateIn({ config, closers }: Opening): Promise<State> {
+async function openStateIn({ config, deps, closers }: Opening): Promise<State> {
   const { dataDir, durability } = config
   await mkdir(dataDir, { recursive: true })
-  const state = openState({ path: join(dataDir, STATE_FILE), durability })
+  const path = deps.state === 'none' ? ':memory:' : join(dataDir, STATE_FILE)
+  const state = openState({ path, durability })
   closers.add(() => state.close())
   return state
 }

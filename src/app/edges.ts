@@ -48,7 +48,8 @@ export function publicEdge(parts: EdgeParts): HttpListener {
     observer: observer(parts),
     clock,
     randomBytes,
-    wellKnown: async () => profileForAnyone(federation.publicProfile(), config),
+    wellKnown: async () =>
+      profileForAnyone(federation.publicProfile(), config, federation.report()),
     ready: () => readinessOf(federation.report()),
   })
 }

@@ -56,8 +56,8 @@ async function reach(upstream: UpstreamConfig, options: Reaching): Promise<Reach
     const child = { command, env, baseEnv, cwd, clock, random, events, groups, maxReplyBytes }
     return { memory: createClient(createStdioWire(child)) }
   }
-  const workerData = storeOptions(upstream, connect, options)
-  return { memory: await createWorkerStore({ workerData, clock, random, events }) }
+  const store = storeOptions(upstream, connect, options)
+  return { memory: await createWorkerStore({ workerData: store, clock, random, events }) }
 }
 
 type StoreConnect = Extract<UpstreamConfig['connect'], { readonly kind: 'store' }>

@@ -3,7 +3,7 @@ import type { Readiness } from '../edge/health.js'
 import type { Federation } from '../federation/federation.js'
 import type { Layout, TierLayout } from '../federation/layout.js'
 import type { Promised } from '../federation/promise.js'
-import type { Description } from '../protocol/methods.js'
+import { CAPABILITIES, type Description, METHOD_NAMES, SPECS } from '../protocol/methods.js'
 import type { Upstream } from '../upstreams/upstream.js'
 
 /** One upstream as it was last seen; what it says of itself is undefined where it never did. */
@@ -36,13 +36,11 @@ export interface Report extends Promised {
 
 type Told = ReturnType<Federation['report']>
 
-export function reportOf(
-  { name, federation }: Config,
-  { layout, promised, registry }: Told,
-): Report {
+export function reportOf(config: Config, { layout, promised, registry }: Told): Report {
+  const { name, federation } = config
   return {
     name,
-    ...promised,
+    ...promisedTo(config, promised),
     upstreams: registry.upstreams.map(upstreamReport),
     tiers: layout.tiers.map((tier) => tierReport(tier, layout)),
     problems: [...layout.problems, ...unmapped(federation)],
@@ -88,9 +86,24 @@ export function readinessOf({ layout }: Told): Readiness {
   return { state: 'waiting', reason: 'no upstream has described itself yet' }
 }
 
-/** A server that does not know its callers must not speak of scopes (§6). */
-export function profileForAnyone(profile: Description, { auth }: Config): Description {
-  if (auth !== undefined) return profile
-  const capabilities = profile.capabilities.filter((capability) => capability !== 'scopes')
-  return { ...profile, capabilities }
+const UNKNOWN_CALLERS =
+  'nobody is known over HTTP without auth.keys; over stdio, callers are taken at their word'
+
+/** A server that does not know its callers must not speak of scopes over a network (§6). */
+function promisedTo({ auth }: Config, promised: Promised): Promised {
+  if (auth !== undefined || !promised.capabilities.has('scopes')) return promised
+  const capabilities = new Set(promised.capabilities)
+  capabilities.delete('scopes')
+  const withheld = new Map(promised.withheld).set('scopes', [UNKNOWN_CALLERS])
+  return { ...promised, capabilities, withheld }
+}
+
+/** What is promised to callers over HTTP, for those who have not called yet. */
+export function profileForAnyone(profile: Description, config: Config, told: Told): Description {
+  const { capabilities } = promisedTo(config, told.promised)
+  return {
+    ...profile,
+    capabilities: CAPABILITIES.filter((capability) => capabilities.has(capability)),
+    methods: METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability)),
+  }
 }

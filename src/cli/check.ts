@@ -3,7 +3,7 @@ import { openApp } from '../app/gateway.js'
 import { printReport, problems, reportJson } from './check-report.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { Failure } from './failure.js'
-import { depsFor } from './system.js'
+import { depsToLook } from './system.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
 
 interface CheckOptions extends ConfigOptions {
@@ -35,7 +35,7 @@ export function addCheck(program: Command, terminal: Terminal): void {
 async function check(options: CheckOptions, terminal: Terminal): Promise<void> {
   const { stdout, env } = terminal
   const config = await readConfig(options, terminal)
-  const app = await openApp(config, depsFor(config, terminal))
+  const app = await openApp(config, depsToLook(config, terminal))
   try {
     const report = await app.report()
     if (options.json) say(stdout, reportJson(report))
