@@ -31,6 +31,7 @@ type Process = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Starts the command as the leader of a process group of its own, so that what it starts in turn can be ended with it. */
 export function launchChild(options: ChildOptions, reports: LinkReports): Link {
+  // Where the system is out of files the process comes without pipes, which throws here and is reported all the same.
   try {
     return new Child(spawnGroup(options), options, reports)
   } catch (thrown) {
@@ -59,6 +60,9 @@ class Child implements Link {
   #ending = false
 
   constructor(child: Process, options: ChildOptions, reports: LinkReports) {
+    child.on('error', (error) => {
+      this.#reason = startFailure(error)
+    })
     this.#process = child
     this.#options = options
     this.#outbox = new Outbox(child.stdin)
@@ -67,9 +71,6 @@ class Child implements Link {
     child.stdin.on('error', () => this.#hungUp())
     listenToStdout(child.stdout, options, reports).on('end', () => this.#hungUp())
     listenToStderr(child.stderr, options.events)
-    child.on('error', (error) => {
-      this.#reason = startFailure(error)
-    })
     child.on('exit', (code, signal) => this.#exited(code, signal))
     this.#over = new Promise((resolve) => {
       child.on('close', async () => {

@@ -107,7 +107,7 @@ test.each(SLOW)('%s: the call ends at its limit and the connection is let go of'
   const took = performance.now() - from
   expect(thrown).toMatchObject({ kind: 'timeout', outcome: 'unknown' })
   expect(took).toBeGreaterThan(190)
-  expect(took).toBeLessThan(400)
+  expect(took).toBeLessThan(1000)
   await upstream.hungUp()
 })
 

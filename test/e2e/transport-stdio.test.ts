@@ -143,8 +143,7 @@ test('what was under way at a crash is cut, then the child is back', async () =>
   const down = await faultOf(recall(memory, 'while down'))
   expect(down).toMatchObject({ kind: 'unreachable', outcome: 'not_sent' })
   expect(restarts.all).toMatchObject([{ attempt: 1, delay: 100 }])
-  await new Promise((resolve) => setTimeout(resolve, 150))
-  expect(await recall(memory, 'after')).toBe('after')
+  await vi.waitFor(async () => expect(await recall(memory, 'after')).toBe('after'), 5000)
 })
 
 const QUICK = { first: 10, longest: 40, stable: 10_000 }
