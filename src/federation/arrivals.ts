@@ -36,7 +36,7 @@ export function arrivals(
   const seen = new Set<string>()
   const arrived: Arrived[] = []
   for (const record of raw) {
-    const identity = `${record.owner ?? ''}\0${record.id}`
+    const identity = identityOf(record)
     const outcome = seen.has(identity)
       ? 'duplicate'
       : translation.arrive(record, owner, target.where)
@@ -45,9 +45,16 @@ export function arrivals(
     else arrived.push(outcome)
   }
   if (counts.foreign > 0) blame(name, 'foreign_record', counts.foreign)
-  if (counts.unmatched > 0) blame(name, 'ignored_where', counts.unmatched)
+  if (counts.unmatched > 0 && translation.pushes(target.where)) {
+    blame(name, 'ignored_where', counts.unmatched)
+  }
   if (counts.duplicate > 0) blame(name, 'duplicate_record', counts.duplicate)
   return { arrived, unmatched: counts.unmatched }
+}
+
+/** What makes two records one before their contents are looked at; no owner and id run into another's. */
+export function identityOf({ owner, id }: Pick<MemoryRecord, 'owner' | 'id'>): string {
+  return owner === undefined ? `\0${id}` : `${owner.length}\0${owner}${id}`
 }
 
 /** §5.3: scores descend. Where they do not, the scores are taken at their word and the order is not. */

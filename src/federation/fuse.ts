@@ -1,12 +1,13 @@
 import type { Explanation } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import type { Arrived } from '../upstreams/translate.js'
+import { identityOf } from './arrivals.js'
 
 /** The ranking of one upstream, best first; each record once. */
 export interface RankedList {
   readonly name: string
   readonly arrived: readonly Arrived[]
-  /** Shows an id of this upstream's unambiguously. */
+  /** Shows an id that this list shows, unambiguously. */
   readonly qualify: (id: string) => string
 }
 
@@ -63,7 +64,7 @@ function collect(lists: readonly RankedList[], k: number): Candidate[] {
       const rank = index + 1
       const share = 1 / (k + rank)
       const vote = { list: list.name, rank, weight: 1, share }
-      const identity = `${record.owner ?? ''}\0${record.id}`
+      const identity = identityOf(record)
       const namesakes = byIdentity.get(identity)
       const same = namesakes?.find((other) => other.record.content === record.content)
       if (same !== undefined) {
@@ -96,9 +97,8 @@ function vote(candidates: readonly Candidate[], voters: readonly Voter[], k: num
   if (voters.length === 0) return
   const records = candidates.map((candidate) => candidate.record)
   for (const { name, weight, rank } of voters) {
-    rank(records).forEach((index, place) => {
-      const candidate = candidates[index]
-      if (candidate === undefined) return
+    const ranked = [...new Set(rank(records))].flatMap((index) => candidates[index] ?? [])
+    ranked.forEach((candidate, place) => {
       const share = weight / (k + place + 1)
       candidate.votes.push({ list: name, rank: place + 1, weight, share })
       candidate.sum += share
@@ -109,5 +109,5 @@ function vote(candidates: readonly Candidate[], voters: readonly Voter[], k: num
 function finish({ record, at, list, votes, sum, ambiguous }: Candidate, best: number): Fused {
   for (const vote of votes) vote.share /= best
   const id = ambiguous ? list.qualify(record.id) : record.id
-  return { record: { ...record, id, score: sum / best }, at, votes }
+  return { record: { ...record, id, score: Math.min(1, sum / best) }, at, votes }
 }

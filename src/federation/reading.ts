@@ -54,7 +54,7 @@ export async function read<M extends ReadMethod>(
 
 function listOf({ source }: Target, arrived: Arrivals['arrived']): RankedList {
   const { name, translation } = source
-  return { name, arrived, qualify: (id) => translation.qualifiedId(id) }
+  return { name, arrived, qualify: (id) => translation.qualifiedId(translation.idHere(id) ?? id) }
 }
 
 /** What the caller says about gaps, or else the configuration. */

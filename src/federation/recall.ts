@@ -35,7 +35,8 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
       owner,
       policy: policyOf(parts, params.partial),
       paramsFor: (target) => paramsFor(target, { query, owner, width }),
-      take: (answer, target) => arrive(parts, ranked(parts, answer, width), target, owner),
+      take: (answer, target) =>
+        arrive(parts, ranked(parts, answer, widthAt(target, width)), target, owner),
     },
     context,
   )
@@ -54,6 +55,11 @@ function paramsFor(
 ): Params {
   const selection = source.translation.reading({ tiers, owner, where, limit: width }, where)
   return query === '' ? selection : { ...selection, query }
+}
+
+/** Where an upstream is not told the whole of `where`, everything is asked for. */
+function widthAt({ source, where }: Target, width: number): number {
+  return source.translation.pushes(where) ? width : 0
 }
 
 /** An upstream's ranking as it should have told it: by descending score, no longer than it was asked for. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestampSchema } from './records.js'
 
 /**
  * The one name under which a gateway and a store that knows it tell each other what A2M has no word for. It stands beside the
@@ -8,7 +9,7 @@ export const EXTENSION = 'a2m-gateway'
 
 /** What a moved record brings along that a caller cannot say in an entry. */
 export const carriedSchema = z.object({
-  created_at: z.string().optional(),
+  created_at: timestampSchema.optional(),
 })
 export type Carried = z.output<typeof carriedSchema>
 

@@ -8,7 +8,8 @@ export const metadataSchema = z.custom<JsonText>(
   'must be an object',
 )
 
-const timestampSchema = z
+/** Any RFC 3339 timestamp that `parseInstant` reads. */
+export const timestampSchema = z
   .string()
   .refine((text) => parseInstant(text) !== undefined, 'must be an RFC 3339 timestamp')
 

@@ -1,13 +1,11 @@
-import { z } from 'zod'
-import { type Carried, carriedSchema, EXTENSION } from '../protocol/extension.js'
-import { JsonText } from '../protocol/json.js'
+import { type Carried, EXTENSION } from '../protocol/extension.js'
 import { matches, type Where } from '../protocol/matches.js'
-import { withMember, withoutMember } from '../protocol/members.js'
 import type { ParamsOf } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
 import type { Owner } from '../protocol/scope.js'
 import { formatInstant, parseInstant } from '../protocol/time.js'
 import type { UpstreamProfile } from './profile.js'
+import { reserve, restore } from './reserved.js'
 
 /** A tier of the gateway and what the upstream calls it; undefined where the upstream has but one and no name for it. */
 export interface Route {
@@ -59,12 +57,15 @@ type Reading = Pick<
 export class Translation {
   readonly #options: TranslationOptions
   readonly #toUpstream: ReadonlyMap<string, string | undefined>
-  readonly #toGateway: ReadonlyMap<string | undefined, string>
+  readonly #toGateway: Map<string | undefined, string>
 
   constructor(options: TranslationOptions) {
     this.#options = options
     this.#toUpstream = new Map(options.routes.map((route) => [route.tier, route.upstreamTier]))
     this.#toGateway = new Map(options.routes.map((route) => [route.upstreamTier, route.tier]))
+    const [only, second] = options.profile.tiers
+    const sole = only === undefined || second ? undefined : this.#toGateway.get(only.name)
+    if (sole !== undefined) this.#toGateway.set(undefined, sole)
   }
 
   /**
@@ -90,7 +91,10 @@ export class Translation {
     return ids === 'foreign' || names.has(prefix) ? undefined : id
   }
 
-  /** Params that select; `where` is what `whereHere` made. Filters the upstream cannot be trusted with are left to `arrive`. */
+  /**
+   * Params that select; `where` is what `whereHere` made. Tests the upstream cannot be trusted with are left to `arrive`, and
+   * then everything is asked for, since a limit would cut before them.
+   */
   reading(selection: Selection, where: Where): Reading {
     const tiers = this.#tierFilter(selection.tiers)
     const owner = this.#ownerFilter(selection.owner)
@@ -99,8 +103,13 @@ export class Translation {
       ...tiers.params,
       ...owner.params,
       ...(Object.keys(filter).length > 0 ? { where: filter } : {}),
-      limit: this.clamp(selection.limit),
+      limit: this.clamp(this.pushes(where) ? selection.limit : 0),
     }
+  }
+
+  /** Whether the upstream is told the whole of `where`, and so may be held to it. */
+  pushes(where: Where): boolean {
+    return Object.keys(this.#pushed(where)).length === Object.keys(where).length
   }
 
   /** The upstream's own maximum where more is asked, 0 (everything) included. */
@@ -154,7 +163,7 @@ export class Translation {
     if (!this.#admits(raw.owner, owner)) return 'foreign'
     const restored = restore(raw)
     const at = restored.created_at
-    const record = { ...restored, tier, created_at: canonical(at) }
+    const record = { ...withCanonicalTimes(restored), tier }
     if (!matches(record, where)) return 'unmatched'
     return { record: { ...record, id: this.shownId(record.id) }, at }
   }
@@ -164,8 +173,9 @@ export class Translation {
     return `${this.#options.name}:${id}`
   }
 
+  /** Bare where it is taken back as the same id of the same upstream; qualified where it would not be. */
   shownId(id: string): string {
-    return this.#options.ids === 'foreign' ? this.qualifiedId(id) : id
+    return this.#options.ids === 'own' && this.idHere(id) === id ? id : this.qualifiedId(id)
   }
 
   /** Ownerless records of an upstream that knows no owners are common ground; the plan asks such only where that is so. */
@@ -208,37 +218,25 @@ export class Translation {
 
   /** Leaves out what the upstream may hold otherwise than the gateway shows it. */
   #pushed(where: Where): Where {
-    const { created_at: _at, metadata: _metadata, ...safe } = where
-    const { owner: _owner, ...ownerless } = safe
-    return this.#options.owners === 'common' ? ownerless : safe
+    const { owners, profile } = this.#options
+    const { owner: _owner, ...ownerless } = where
+    const known = owners === 'common' ? ownerless : where
+    if (profile.extended) return known
+    const { created_at: _at, metadata: _metadata, ...safe } = known
+    return safe
   }
 }
 
-/** What reserved metadata holds; `bare` where the record had no metadata of its own. */
-const reservedSchema = carriedSchema.extend({ bare: z.literal(true).optional() })
-
-function reserve(metadata: JsonText | undefined, carried: Carried): JsonText {
-  return withMember(
-    metadata,
-    EXTENSION,
-    metadata === undefined ? { ...carried, bare: true } : carried,
-  )
-}
-
-/** Puts back what a record carries in reserved metadata, and takes that out of sight. */
-function restore(raw: MemoryRecord): MemoryRecord {
-  if (raw.metadata === undefined || !raw.metadata.text.includes(EXTENSION)) return raw
-  const { value, rest } = withoutMember(raw.metadata, EXTENSION)
-  const reserved = reservedSchema.safeParse(value)
-  if (!reserved.success) return raw
-  const { metadata: _, ...plain } = raw
-  const { created_at = raw.created_at, bare } = reserved.data
-  return bare
-    ? { ...plain, created_at }
-    : { ...plain, created_at, metadata: rest ?? new JsonText('{}') }
-}
-
 const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+function withCanonicalTimes(record: MemoryRecord): MemoryRecord {
+  const { created_at, accessed_at } = record
+  return {
+    ...record,
+    created_at: canonical(created_at),
+    ...(accessed_at === undefined ? {} : { accessed_at: canonical(accessed_at) }),
+  }
+}
 
 /** §3.3: UTC with milliseconds, whatever offset and fraction the upstream wrote. */
 function canonical(timestamp: string): string {
