@@ -14,7 +14,19 @@ const MOST_TERMS = 65_536
 const HEADER_BYTES = 12
 const ENTRY_BYTES = 8
 
-/** Learns in how many texts each term occurs. Bounded; rankings read frozen snapshots of it. */
+/** Where a value is, or would be, among ascending ones. */
+function lowerBound(ascending: Uint32Array, value: number): number {
+  let from = 0
+  let to = ascending.length
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((ascending[middle] ?? 0) < value) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+/** Learns in how many texts each term occurs. Bounded (three megabytes); rankings read frozen snapshots of it. */
 export class Background {
   #texts = 0
   #length = 0
@@ -40,12 +52,17 @@ export class Background {
     if (this.#frequencies.size > MOST_TERMS) this.#thin()
   }
 
+  /** Half a megabyte at the most. */
   snapshot(): Frequencies {
-    const frequencies = new Map(this.#frequencies)
+    const hashes = Uint32Array.from(this.#frequencies.keys()).sort()
+    const found = Uint32Array.from(hashes, (hash) => this.#frequencies.get(hash) ?? 0)
     return {
       texts: this.#texts,
       averageLength: this.#texts === 0 ? 0 : this.#length / this.#texts,
-      of: (hash) => frequencies.get(hash) ?? 0,
+      of(hash) {
+        const place = lowerBound(hashes, hash)
+        return hashes[place] === hash ? (found[place] ?? 0) : 0
+      },
     }
   }
 

@@ -9,14 +9,23 @@ export interface BackgroundKeeper {
   write(owner: string, background: Uint8Array, at: number): void
 }
 
+interface Asked {
+  readonly snapshot: Frequencies
+  /** Ms of the monotonic clock. */
+  readonly at: number
+}
+
 interface Held {
   readonly background: Background
   snapshot: Frequencies
   renewedAt: number
 }
 
-/** Owners whose background is in memory at once: half a megabyte each at the most. */
+/** Owners whose background is in memory at once: three to four megabytes each at the most. */
 const HELD_OWNERS = 64
+/** Questions that keep their snapshot, and the characters that they may have together. */
+const HELD_QUESTIONS = 4096
+const HELD_CHARACTERS = 1 << 22
 /** Ms after which a snapshot that has fallen behind is renewed. */
 const RENEWAL = 60_000
 /** A snapshot is renewed early each time the texts have doubled, so that a young memory learns quickly. */
@@ -27,6 +36,11 @@ export class Backgrounds {
   readonly #keeper: BackgroundKeeper
   readonly #clock: Clock
   readonly #held: LRUCache<string, Held>
+  readonly #asked = new LRUCache<string, Asked>({
+    max: HELD_QUESTIONS,
+    maxSize: HELD_CHARACTERS,
+    sizeCalculation: (_, key) => key.length,
+  })
 
   constructor(keeper: BackgroundKeeper, clock: Clock) {
     this.#keeper = keeper
@@ -41,8 +55,18 @@ export class Backgrounds {
     this.#of(owner).background.learn(terms)
   }
 
-  /** Equal between two renewals, so that equal calls order equally. */
-  snapshot(owner: string): Frequencies {
+  /** One question keeps its snapshot until the next renewal is due, so that equal calls order equally. */
+  snapshotFor(owner: string, question: string): Frequencies {
+    const key = `${owner.length}\0${owner}${question}`
+    const now = this.#clock.monotonic()
+    const asked = this.#asked.get(key)
+    if (asked !== undefined && now - asked.at < RENEWAL) return asked.snapshot
+    const snapshot = this.#snapshot(owner)
+    this.#asked.set(key, { snapshot, at: now })
+    return snapshot
+  }
+
+  #snapshot(owner: string): Frequencies {
     const held = this.#of(owner)
     const { background, snapshot } = held
     const grown = background.texts >= Math.max(1, snapshot.texts) * GROWTH

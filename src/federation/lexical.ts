@@ -72,7 +72,7 @@ export class Lexical {
     if (weight === 0) return undefined
     const wanted = terms.query(query)
     if (wanted.length === 0) return undefined
-    const frequencies = backgrounds.snapshot(partition(owner))
+    const frequencies = backgrounds.snapshotFor(partition(owner), query)
     return {
       name: 'lexical',
       weight,

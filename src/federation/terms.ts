@@ -9,8 +9,11 @@ export interface Terms {
   readonly length: number
 }
 
-/** How many texts keep their terms; about a kilobyte each. */
+/** How many texts keep their terms, and the bytes that they may take together, texts included. */
 const REMEMBERED_TEXTS = 20_000
+const REMEMBERED_BYTES = 64 << 20
+/** Repeats beyond it make no difference to any ranking. */
+const MOST_REPEATS = 0xffff
 
 /** 32-bit FNV-1a over UTF-16 units; two terms that collide count as one. */
 export function hashTerm(term: string): number {
@@ -24,7 +27,12 @@ export function hashTerm(term: string): number {
 /** Cuts texts into terms once: the terms of a text that was seen lately are kept, under its owner's name. */
 export class TermCache {
   readonly #tokenizer: Tokenizer
-  readonly #cache = new LRUCache<string, Terms>({ max: REMEMBERED_TEXTS })
+  readonly #cache = new LRUCache<string, Terms>({
+    max: REMEMBERED_TEXTS,
+    maxSize: REMEMBERED_BYTES,
+    sizeCalculation: ({ hashes, counts }, key) =>
+      hashes.byteLength + counts.byteLength + 2 * key.length,
+  })
 
   constructor(tokenizer: Tokenizer) {
     this.#tokenizer = tokenizer
@@ -32,7 +40,7 @@ export class TermCache {
 
   /** The terms of a text to be found. `onFirst` is called where they had to be made. */
   terms(owner: string, text: string, onFirst: (terms: Terms) => void): Terms {
-    const key = `${owner}\0${text}`
+    const key = `${owner.length}\0${owner}${text}`
     const known = this.#cache.get(key)
     if (known !== undefined) return known
     const terms = count(this.#tokenizer.index(text))
@@ -55,7 +63,7 @@ function count(terms: readonly string[]): Terms {
   }
   return {
     hashes: Uint32Array.from(counts.keys()),
-    counts: Uint16Array.from(counts.values()),
+    counts: Uint16Array.from(counts.values(), (repeats) => Math.min(repeats, MOST_REPEATS)),
     length: terms.length,
   }
 }
