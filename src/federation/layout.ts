@@ -1,7 +1,8 @@
 import type { FederationConfig, TierConfig } from '../config/config.js'
 import type { UpstreamProfile } from '../upstreams/profile.js'
-import { type Route, Translation } from '../upstreams/translate.js'
+import { Translation } from '../upstreams/translate.js'
 import type { Upstream } from '../upstreams/upstream.js'
+import { routesOf } from './routes.js'
 
 /** An upstream as this federation uses it: the tiers that it has here and what may be done with it. */
 export interface Source {
@@ -25,6 +26,8 @@ export interface TierLayout {
   readonly spillTo: string | undefined
   readonly promoteTo: string | undefined
   readonly overflow: 'keep' | 'drop'
+  /** Names of the upstreams that it is mapped to, whether or not they can be asked. */
+  readonly upstreams: readonly string[]
   readonly home: Source | undefined
   readonly homeless: string | undefined
 }
@@ -35,6 +38,8 @@ export interface Layout {
   readonly sources: readonly Source[]
   /** Mapped upstreams that cannot be asked, and why: never described, or of another version. */
   readonly absent: ReadonlyMap<string, string>
+  /** Those of the absent that may turn out to be writable. */
+  readonly undecided: ReadonlySet<string>
   /** What an operator should mend; nothing of it stops the rest from working. */
   readonly problems: readonly string[]
 }
@@ -42,26 +47,38 @@ export interface Layout {
 /** Works out the layout. Upstreams that nothing is mapped to are left out. */
 export function layOut(config: FederationConfig, upstreams: readonly Upstream[]): Layout {
   const problems: string[] = []
-  const tiers = config.tiers.length > 0 ? config.tiers : declaredTiers(upstreams, problems)
+  const configured = config.tiers.length > 0
+  const tiers = configured ? config.tiers : declaredTiers(upstreams, problems)
   const names = new Set(upstreams.map((upstream) => upstream.name))
-  const sources: Source[] = []
-  const absent = new Map<string, string>()
-  for (const upstream of upstreams) {
-    const wanted = tiers.filter((tier) => holds(tier, upstream.name))
-    const reason = whyAbsent(upstream)
-    if (reason !== undefined) {
-      if (wanted.length > 0 || config.tiers.length === 0) absent.set(upstream.name, reason)
-    } else if (upstream.profile !== undefined && wanted.length > 0) {
-      const routes = routesOf(upstream.name, upstream.profile, wanted, problems)
-      const homes = wanted.some((tier) => tier.upstream === upstream.name)
-      sources.push(sourceOf({ upstream, profile: upstream.profile, routes, names, homes }))
-    }
-  }
-  return { tiers: tiers.map((tier) => tierOf(tier, sources, absent)), sources, absent, problems }
+  const mapped = upstreams
+    .map((upstream) => ({
+      upstream,
+      wanted: tiers.filter((tier) => holds(tier, upstream.name)),
+      reason: whyAbsent(upstream),
+    }))
+    .filter(({ wanted, reason }) => wanted.length > 0 || (reason !== undefined && !configured))
+  const sources = mapped.flatMap(({ upstream, wanted, reason }) =>
+    reason === undefined ? sourcesOf(upstream, { wanted, names, problems }) : [],
+  )
+  const missing = mapped.filter(({ reason }) => reason !== undefined)
+  const absent = new Map(missing.map(({ upstream, reason = '' }) => [upstream.name, reason]))
+  const open = missing.filter(({ upstream, wanted }) => mayBeWritable(upstream, wanted))
+  const undecided = new Set(open.map(({ upstream }) => upstream.name))
+  const laidOut = tiers.map((tier) => tierOf(tier, sources, absent))
+  return { tiers: laidOut, sources, absent, undecided, problems }
 }
 
 function holds(tier: TierConfig, upstream: string): boolean {
   return tier.upstream === upstream || tier.also.includes(upstream)
+}
+
+function livesAt(upstream: string, name: string, tiers: readonly TierConfig[]): boolean {
+  return tiers.some((tier) => tier.name === name && tier.upstream === upstream)
+}
+
+function mayBeWritable({ name, config }: Upstream, wanted: readonly TierConfig[]): boolean {
+  const readOnly = config.access === 'read-only' || config.ids === 'foreign'
+  return !readOnly && (wanted.length === 0 || wanted.some((tier) => tier.upstream === name))
 }
 
 function whyAbsent(upstream: Upstream): string | undefined {
@@ -110,61 +127,27 @@ function declaredTier(
   }
 }
 
-/** Matches the wanted tiers with what the upstream has; what it does not have is a problem and no route. */
-function routesOf(
-  upstream: string,
-  profile: UpstreamProfile,
-  wanted: readonly TierConfig[],
-  problems: string[],
-): Route[] {
-  if (profile.tiers.length === 0) return onlyRoute(upstream, wanted, problems)
-  const has = new Set(profile.tiers.map((tier) => tier.name))
-  const routes: Route[] = []
-  for (const tier of wanted) {
-    const upstreamTier = [tier.upstreamTier, tier.name].find((name) => has.has(name))
-    if (upstreamTier === undefined) {
-      problems.push(`tiers.${tier.name}: upstream ${upstream} has no tier "${tier.upstreamTier}"`)
-    } else {
-      routes.push({ tier: tier.name, upstreamTier })
-    }
-  }
-  return routes
-}
-
-function onlyRoute(upstream: string, wanted: readonly TierConfig[], problems: string[]): Route[] {
-  const [first, ...others] = wanted
-  for (const tier of others) {
-    problems.push(
-      `tiers.${tier.name}: upstream ${upstream} has no tiers and serves ${first?.name} alone`,
-    )
-  }
-  return first === undefined ? [] : [{ tier: first.name, upstreamTier: undefined }]
-}
-
-interface SourceOptions {
-  readonly upstream: Upstream
-  readonly profile: UpstreamProfile
-  readonly routes: readonly Route[]
+interface Wanted {
+  /** The tiers that are mapped to it, home or not. */
+  readonly wanted: readonly TierConfig[]
   readonly names: ReadonlySet<string>
-  /** Some tier lives there; others are only read. */
-  readonly homes: boolean
+  readonly problems: string[]
 }
 
-function sourceOf({ upstream, profile, routes, names, homes }: SourceOptions): Source {
-  const { name, config } = upstream
-  const foreign =
+/** The source that an upstream is, once it has described itself. */
+function sourcesOf(upstream: Upstream, { wanted, names, problems }: Wanted): Source[] {
+  const { name, config, profile } = upstream
+  if (profile === undefined) return []
+  const routes = routesOf({ upstream: name, profile, wanted }, problems)
+  const homes = routes.some(({ tier }) => livesAt(name, tier, wanted))
+  const ids =
     config.ids ?? (profile.readOnly && config.connect.kind !== 'store' ? 'foreign' : 'own')
   const apart = config.owner !== 'none' && profile.capabilities.has('scopes')
   const owners = apart ? 'apart' : 'common'
-  return {
-    name,
-    upstream,
-    profile,
-    translation: new Translation({ name, profile, routes, owners, ids: foreign, names }),
-    tiers: routes.map((route) => route.tier),
-    writable: homes && !profile.readOnly && foreign === 'own',
-    owners,
-  }
+  const translation = new Translation({ name, profile, routes, owners, ids, names })
+  const tiers = routes.map((route) => route.tier)
+  const writable = homes && !profile.readOnly && ids === 'own'
+  return [{ name, upstream, profile, translation, tiers, writable, owners }]
 }
 
 function tierOf(
@@ -178,7 +161,8 @@ function tierOf(
   const homeless = whyHomeless(tier, source, absent)
   const { name, kind, capacity, spillTo, promoteTo, overflow } = tier
   const home = homeless === undefined ? source : undefined
-  return { name, kind, capacity, spillTo, promoteTo, overflow, home, homeless }
+  const upstreams = [tier.upstream, ...tier.also]
+  return { name, kind, capacity, spillTo, promoteTo, overflow, upstreams, home, homeless }
 }
 
 function whyHomeless(
@@ -189,5 +173,8 @@ function whyHomeless(
   const gone = absent.get(tier.upstream)
   if (gone !== undefined) return `its upstream ${tier.upstream} cannot be used: ${gone}`
   if (source === undefined) return `upstream ${tier.upstream} has no tier "${tier.upstreamTier}"`
-  return source.writable ? undefined : `its upstream ${tier.upstream} is read-only`
+  if (source.writable) return undefined
+  return source.profile.readOnly
+    ? `its upstream ${tier.upstream} is read-only`
+    : `its upstream ${tier.upstream} numbers its records itself (ids: foreign)`
 }

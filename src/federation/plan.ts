@@ -41,7 +41,16 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
     else if (where === undefined) skipped.set(source.name, 'the ids are not its')
     else targets.push({ source, tiers: here, where })
   }
-  return { targets, skipped, absent: layout.absent }
+  return { targets, skipped, absent: absentFrom(layout, tiers) }
+}
+
+/** Those that are mapped to one of the tiers, or to none yet and so might have any. */
+function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const mapped = new Set(layout.tiers.flatMap(({ upstreams }) => upstreams))
+  const concerned = new Set(
+    layout.tiers.filter(({ name }) => wanted.has(name)).flatMap(({ upstreams }) => upstreams),
+  )
+  return new Map([...layout.absent].filter(([name]) => !mapped.has(name) || concerned.has(name)))
 }
 
 function whySkipped(source: Source, here: readonly string[], owner: Owner): string | undefined {

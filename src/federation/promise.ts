@@ -15,39 +15,45 @@ export interface Promised {
 /** Capabilities that the gateway provides itself over any upstreams. */
 const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers'])
 
-/** Works out the promise: writable upstreams are intersected, a read-only one takes nothing away. */
+/**
+ * Works out the promise: writable upstreams are intersected, a read-only one takes nothing away. Where none is writable, all
+ * are intersected.
+ */
 export function promise(layout: Layout): Promised {
   const writable = layout.sources.filter((source) => source.writable)
+  const deciding = writable.length > 0 ? writable : layout.sources
   const withheld = new Map<Capability, readonly string[]>()
   const capabilities = new Set<Capability>()
   for (const capability of CAPABILITIES) {
-    const reasons = whyNot(capability, writable, layout)
+    const reasons = whyNot(capability, deciding, layout)
     if (reasons.length === 0) capabilities.add(capability)
     else withheld.set(capability, reasons)
   }
-  const readOnly = writable.length === 0 && layout.absent.size === 0
-  return { capabilities, readOnly, limits: tightest(writable), withheld }
+  const readOnly = writable.length === 0 && layout.undecided.size === 0
+  return { capabilities, readOnly, limits: tightest(deciding), withheld }
 }
 
-function whyNot(capability: Capability, writable: readonly Source[], layout: Layout): string[] {
+function whyNot(capability: Capability, deciding: readonly Source[], layout: Layout): string[] {
   if (OWN.has(capability)) return []
   if (capability !== 'scopes') return ['not offered by this version of the gateway']
-  const mixing = writable.filter((source) => source.owners === 'common')
+  const mixing = deciding.filter((source) => source.owners === 'common')
   return [
     ...mixing.map(({ name, upstream }) =>
       upstream.config.owner === 'none'
         ? `${name}: configured with owner: none`
         : `${name}: does not declare scopes`,
     ),
-    ...[...layout.absent].map(([name, reason]) => `${name}: ${reason}`),
+    ...[...layout.absent]
+      .filter(([name]) => layout.undecided.has(name))
+      .map(([name, reason]) => `${name}: ${reason}`),
   ]
 }
 
-function tightest(writable: readonly Source[]): Limits {
+function tightest(deciding: readonly Source[]): Limits {
   const names = ['max_records_per_call', 'max_recall_limit', 'max_content_length'] as const
   const limits: Limits = {}
   for (const name of names) {
-    const values = writable
+    const values = deciding
       .map((source) => source.profile.limits[name])
       .filter((v) => v !== undefined)
     if (values.length > 0) limits[name] = Math.min(...values)
