@@ -41,10 +41,27 @@ function profileOf(description: Description, readOnly: boolean): UpstreamProfile
   }
 }
 
-/** Brings back a profile from its stored text; undefined where an older version wrote it in another shape. */
-export function restoreProfile(stored: string): UpstreamProfile | undefined {
-  const parsed = storedSchema.safeParse(JSON.parse(stored))
-  return parsed.success ? profileOf(parsed.data.description, parsed.data.readOnly) : undefined
+/**
+ * Brings back a profile from its stored text; what the configuration says of writing goes before what was found out then.
+ * Undefined where another version wrote it in another shape or for another protocol.
+ */
+export function restoreProfile(
+  stored: string,
+  access: Discovery['access'],
+): UpstreamProfile | undefined {
+  const parsed = storedSchema.safeParse(parseStored(stored))
+  if (!parsed.success) return undefined
+  const { description, readOnly } = parsed.data
+  if (!compatible(description.protocol, PROTOCOL)) return undefined
+  return profileOf(description, access === undefined ? readOnly : access === 'read-only')
+}
+
+function parseStored(stored: string): unknown {
+  try {
+    return JSON.parse(stored)
+  } catch {
+    return undefined
+  }
 }
 
 /** Says of an upstream that it speaks another version of the protocol: it is kept out until it does not. */

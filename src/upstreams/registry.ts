@@ -28,7 +28,7 @@ export interface Registry {
   close(): Promise<void>
 }
 
-/** The first wait before an upstream that could not be read is tried again; it doubles up to the refresh time. */
+/** The first wait, in ms, before an upstream that could not be read is tried again; it doubles up to the refresh time. */
 const FIRST_RETRY = 250
 
 /** Opens every upstream and starts reading their profiles; does not wait for any. */
@@ -77,10 +77,11 @@ function keepFresh(upstream: Upstream, random: () => number, changed: () => void
     await upstream.refresh()
     changed()
     if (stopped) return
+    const { refresh } = upstream.config
     const healthy = upstream.state === 'up'
-    retry = healthy ? FIRST_RETRY : Math.min(retry * 2, upstream.config.refresh)
-    const wait = (healthy ? upstream.config.refresh : retry) * (0.8 + 0.4 * random())
-    timer = setTimeout(turn, wait).unref()
+    const wait = healthy ? refresh : Math.min(retry, refresh)
+    retry = healthy ? FIRST_RETRY : wait * 2
+    timer = setTimeout(turn, wait * (0.8 + 0.4 * random())).unref()
   }
   void turn()
   return () => {
@@ -90,12 +91,13 @@ function keepFresh(upstream: Upstream, random: () => number, changed: () => void
 }
 
 async function settle(upstreams: readonly Upstream[], patience: number): Promise<void> {
-  const first = upstreams.filter((upstream) => upstream.profile === undefined && upstream.reading)
+  const unread = upstreams.filter((upstream) => upstream.profile === undefined)
+  const first = unread.flatMap((upstream) => upstream.firstReading ?? [])
   if (first.length === 0) return
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, patience)
   })
-  await Promise.race([Promise.all(first.map((upstream) => upstream.reading)), limit])
+  await Promise.race([Promise.all(first), limit])
   clearTimeout(timer)
 }

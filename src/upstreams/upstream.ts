@@ -56,20 +56,24 @@ export class Upstream {
   #state: UpstreamState
   #reason: string | undefined
   #reading: Promise<void> | undefined
+  #read = false
+  /** Calls that were answered, so that a reading can tell whether any was meanwhile. */
+  #answers = 0
 
   constructor(options: UpstreamOptions) {
     const { config, reached, clock, events, stored } = options
     this.#options = options
     this.name = config.name
     this.config = config
-    this.#profile = stored === undefined ? undefined : restoreProfile(stored)
+    this.#profile = stored === undefined ? undefined : restoreProfile(stored, config.access)
     this.#state = this.#profile === undefined ? 'unread' : 'down'
     this.#breaker = new Breaker({
       ...config.breaker,
       clock,
       onChange: (state) => events.breaker(config.name, state),
     })
-    const retried = withRetry(reached.memory, { retries: config.retries, clock })
+    const noted = noting(reached.memory, () => this.#answered())
+    const retried = withRetry(noted, { retries: config.retries, clock })
     const broken = withBreaker(retried, this.#breaker)
     this.memory = withLimit(broken, { concurrency: config.concurrency, clock })
   }
@@ -88,15 +92,16 @@ export class Upstream {
     return this.#reason
   }
 
-  /** A reading under way; undefined between readings. */
-  get reading(): Promise<void> | undefined {
-    return this.#reading
+  /** The first reading of this run while it is under way. */
+  get firstReading(): Promise<void> | undefined {
+    return this.#read ? undefined : this.#reading
   }
 
   /** Reads its profile anew; however many ask for it at once, it is asked once. Never rejects. */
   refresh(): Promise<void> {
-    this.#reading ??= this.#read().finally(() => {
+    this.#reading ??= this.#readProfile().finally(() => {
       this.#reading = undefined
+      this.#read = true
     })
     return this.#reading
   }
@@ -105,23 +110,49 @@ export class Upstream {
     return this.memory.close()
   }
 
-  async #read(): Promise<void> {
-    const { config, reached, events, store } = this.#options
+  async #readProfile(): Promise<void> {
+    const { config, reached, store } = this.#options
     const context = this.#context()
-    const advisory = reached.wellKnown?.(context).catch(() => undefined)
+    const advisory = this.#advisory(context)
+    const answersBefore = this.#answers
     try {
       const { memory } = reached
       const { profile, stored } = await discover({ memory, context, access: config.access })
-      const told = await advisory
-      if (told !== undefined && disagrees(told, profile)) events.profileMismatch(this.name)
       this.#profile = profile
-      store(stored)
       this.#enter('up', undefined)
+      void this.#compare(advisory, profile)
+      store(stored)
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown)
       if (thrown instanceof Incompatible) this.#enter('incompatible', reason)
-      else this.#enter(this.#profile === undefined ? 'unread' : 'down', reason)
+      else if (this.#profile === undefined) this.#enter('unread', reason)
+      else if (this.#answers === answersBefore) this.#enter('down', reason)
     }
+  }
+
+  /** Undefined where there is none or it cannot be read, which says nothing of the upstream. */
+  async #advisory(context: Context): Promise<Description | undefined> {
+    try {
+      return await this.#options.reached.wellKnown?.(context)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Nobody waits for the advisory profile: a slow one must not keep a working upstream out. */
+  async #compare(
+    advisory: Promise<Description | undefined>,
+    profile: UpstreamProfile,
+  ): Promise<void> {
+    const told = await advisory
+    if (told !== undefined && disagrees(told, profile)) {
+      this.#options.events.profileMismatch(this.name)
+    }
+  }
+
+  #answered(): void {
+    this.#answers++
+    if (this.#state === 'down') this.#enter('up', undefined)
   }
 
   #enter(state: UpstreamState, reason: string | undefined): void {
@@ -134,6 +165,18 @@ export class Upstream {
   #context(): Context {
     const { clock, config } = this.#options
     return internalContext(clock.monotonic() + config.timeout * DISCOVERY_PATIENCE)
+  }
+}
+
+/** Tells of every call that had a result. */
+function noting(inner: Memory, answered: () => void): Memory {
+  return {
+    async call(method, params, context) {
+      const result = await inner.call(method, params, context)
+      answered()
+      return result
+    },
+    close: () => inner.close(),
   }
 }
 

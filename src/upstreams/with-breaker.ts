@@ -1,4 +1,4 @@
-import { Fault } from '../protocol/errors.js'
+import { A2mError, Fault } from '../protocol/errors.js'
 import type { Memory } from '../protocol/memory.js'
 import type { Clock } from '../protocol/time.js'
 
@@ -53,16 +53,15 @@ export class Breaker {
 
   /** Learns how a call ended; `thrown` is undefined where it was answered. Late ends of calls from before are no probes. */
   settle(entry: 'normal' | 'probe', thrown: unknown): void {
-    const fault = thrown instanceof Fault ? thrown : undefined
-    const failed = fault !== undefined && COUNTED.has(fault.kind)
-    if (fault !== undefined && !failed) {
-      if (entry === 'probe') this.#change('open')
-    } else if (failed) {
-      this.#fail(entry)
-    } else if (entry === 'probe' || this.#state === 'closed') {
-      this.#inRow = 0
-      this.#change('closed')
-    }
+    if (thrown === undefined || thrown instanceof A2mError) this.#succeed(entry)
+    else if (thrown instanceof Fault && COUNTED.has(thrown.kind)) this.#fail(entry)
+    else if (entry === 'probe') this.#change('open')
+  }
+
+  #succeed(entry: 'normal' | 'probe'): void {
+    if (entry !== 'probe' && this.#state !== 'closed') return
+    this.#inRow = 0
+    this.#change('closed')
   }
 
   #fail(entry: 'normal' | 'probe'): void {

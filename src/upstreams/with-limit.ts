@@ -21,10 +21,11 @@ export function withLimit(inner: Memory, { concurrency, clock }: LimitOptions): 
         return limit(() => inner.call(method, params, context))
       }
       if (limit.pendingCount >= concurrency * WAITING_PER_CALL) throw busy()
+      if (context.cancellation.cancelled) throw left()
       return wait(context, clock, (given) =>
         limit(() => {
-          if (given.up) throw busy()
           given.turn()
+          if (given.up || clock.monotonic() >= context.deadline) throw busy()
           return inner.call(method, params, context)
         }),
       )
@@ -32,6 +33,9 @@ export function withLimit(inner: Memory, { concurrency, clock }: LimitOptions): 
     close: () => inner.close(),
   }
 }
+
+/** Beyond it a timer of Node fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1
 
 interface Waiting {
   up: boolean
@@ -52,15 +56,18 @@ function wait<T>(
       reject(fault)
     }
     const patience = Math.max(0, context.deadline - clock.monotonic())
-    const timer = setTimeout(() => giveUp(busy()), patience)
-    const left = new Fault('cancelled', 'the caller left', 'not_sent')
-    const unsubscribe = context.cancellation.subscribe(() => giveUp(left))
+    const timer = setTimeout(() => giveUp(busy()), Math.min(patience, LONGEST_TIMER))
+    const unsubscribe = context.cancellation.subscribe(() => giveUp(left()))
     waiting.turn = () => {
       clearTimeout(timer)
       unsubscribe()
     }
     run(waiting).then(resolve, reject)
   })
+}
+
+function left(): Fault {
+  return new Fault('cancelled', 'the caller left', 'not_sent')
 }
 
 function busy(): Fault {
