@@ -33,6 +33,8 @@ const STEPS: readonly string[] = [
    CREATE TABLE carried (upstream TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL,
      PRIMARY KEY (upstream, owner, id)) WITHOUT ROWID;
    CREATE TABLE backgrounds (owner TEXT PRIMARY KEY, background BLOB NOT NULL, at INTEGER NOT NULL);`,
+  // Without it, finding the oldest reads through every background.
+  'CREATE INDEX backgrounds_by_at ON backgrounds (at, owner);',
 ]
 
 /** Opens the state, bringing an older file up to date. Throws one error that names the file where that cannot be done. */
