@@ -139,8 +139,8 @@ export function describeWriting({ client, mark }: Bench): void {
 
     test('takes null for absent', async () => {
       const id = mark()
-      const entry = { id, content: 'x', metadata: null, role: null, group: null, tier: null }
-      await client().call('memory/remember', { records: [entry], owner: null, session: null })
+      const entry = { id, content: 'x', metadata: null, role: null, tier: null, owner: null }
+      await client().call('memory/remember', { records: [entry], session: null })
       expect((await written({ id })).records).toHaveLength(1)
     })
 

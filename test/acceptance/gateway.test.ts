@@ -1,0 +1,4 @@
+import { GATEWAYS, openGateway } from './subjects/gateways.js'
+import { describeMemory } from './suite.js'
+
+describeMemory('a gateway over HTTP', openGateway, GATEWAYS)

@@ -1,0 +1,108 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OwnerName, Subject, Traits } from '../subject.js'
+import { overHttp, sha256 } from './http.js'
+import { addressOf, createFolder, type Program, startProgram } from './program.js'
+import { overStdio } from './stdio.js'
+
+/** What the gateways below promise their callers over HTTP. */
+export const GATEWAYS: Traits = {
+  capabilities: ['core', 'tiers', 'scopes'],
+  tiers: ['working', 'episodic', 'semantic', 'procedural'],
+  spill: { tier: 'working', capacity: 20, into: 'episodic' },
+  owners: 'principal',
+}
+
+const ROOT_KEY = 'root-key-of-the-acceptance-suite'
+const keyOf = (owner: OwnerName) => `key-of-${owner}-in-the-acceptance-suite`
+
+const AUTH = `auth:
+  keys:
+${(['anna', 'ben', 'carl'] as const)
+  .map(
+    (owner) =>
+      `    - { name: ${owner}, owner: ${owner}, sha256: "${sha256(keyOf(owner))}", roles: [agent] }`,
+  )
+  .join('\n')}
+    - { name: outer, owner: "*", sha256: "${sha256(ROOT_KEY)}", roles: [gateway] }
+`
+
+/** Three embedded stores. */
+const INNER = `name: inner
+listen: { host: 127.0.0.1, port: 0 }
+admin: { host: 127.0.0.1, port: 0 }
+data_dir: ./inner
+${AUTH}upstreams:
+  working: { store: sqlite, path: working.db }
+  knowledge: { store: sqlite, path: knowledge.db }
+  procedural: { store: sqlite, path: procedural.db }
+tiers:
+  working: { kind: working, upstream: working, capacity: 20, spill_to: episodic }
+  episodic: { kind: episodic, upstream: knowledge }
+  semantic: { kind: semantic, upstream: knowledge }
+  procedural: { kind: procedural, upstream: procedural }
+`
+
+/** A store of its own for the working tier, and another gateway for all others. */
+function outer(innerUrl: string): string {
+  return `name: outer
+listen: { host: 127.0.0.1, port: 0 }
+admin: { host: 127.0.0.1, port: 0 }
+data_dir: ./outer
+${AUTH}upstreams:
+  desk: { store: sqlite, path: desk.db }
+  team: { url: "${innerUrl}", auth: { bearer: "\${INNER_KEY}" }, owner: parameter }
+tiers:
+  working: { kind: working, upstream: desk, capacity: 20, spill_to: episodic }
+  episodic: { kind: episodic, upstream: team }
+  semantic: { kind: semantic, upstream: team }
+  procedural: { kind: procedural, upstream: team }
+`
+}
+
+interface Running {
+  readonly program: Program
+  readonly url: string
+}
+
+async function startGateway(cwd: string, name: string, config: string): Promise<Running> {
+  const file = `${name}.yaml`
+  writeFileSync(join(cwd, file), config)
+  const program = startProgram(['serve', '--config', file], cwd, { INNER_KEY: ROOT_KEY })
+  return { program, url: await addressOf(program) }
+}
+
+async function stopAll(programs: readonly Program[]): Promise<void> {
+  for (const program of programs) {
+    const code = await program.stop()
+    if (code !== 0) throw new Error(`a signal ended it with ${code}: ${program.stderr()}`)
+  }
+}
+
+/** A gateway over HTTP with three embedded stores. */
+export async function openGateway(): Promise<Subject> {
+  const folder = createFolder()
+  const { program, url } = await startGateway(folder.path, 'inner', INNER)
+  return overHttp(url, keyOf, async () => {
+    await stopAll([program])
+    folder.remove()
+  })
+}
+
+/** A gateway over HTTP with a store of its own and another gateway behind it. */
+export async function openGatewayBehindGateway(): Promise<Subject> {
+  const folder = createFolder()
+  const inner = await startGateway(folder.path, 'inner', INNER)
+  const front = await startGateway(folder.path, 'outer', outer(inner.url))
+  return overHttp(front.url, keyOf, async () => {
+    await stopAll([front.program, inner.program])
+    folder.remove()
+  })
+}
+
+/** The gateway that is there without any configuration, on stdio. */
+export async function openDefaultGateway(): Promise<Subject> {
+  const folder = createFolder()
+  const program = startProgram(['stdio'], folder.path)
+  return overStdio(program, () => folder.remove())
+}
