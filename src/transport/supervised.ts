@@ -25,7 +25,7 @@ export interface LinkEnd {
 }
 
 /** Starts a server. Failing to start is reported by `ended` like any other end, never thrown, and not before this returns. */
-export type Launch = (reports: LinkReports) => Link
+type Launch = (reports: LinkReports) => Link
 
 export interface SupervisedOptions extends RestartOptions {
   readonly launch: Launch

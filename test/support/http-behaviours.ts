@@ -12,7 +12,7 @@ export interface Received {
 }
 
 /** What a behaviour has to do with. `turn` counts the requests of one connection from 1. */
-export interface Turn {
+interface Turn {
   readonly response: ServerResponse
   readonly message: IncomingMessage
   readonly request: Received
@@ -126,7 +126,7 @@ export const BEHAVIOURS = {
 export type HttpKind = keyof typeof BEHAVIOURS
 
 /** What a healthy upstream says of itself. */
-export const DESCRIPTION = {
+const DESCRIPTION = {
   protocol: 'a2m/0.1',
   name: 'upstream',
   capabilities: ['core'],
