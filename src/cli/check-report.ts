@@ -15,8 +15,8 @@ export function printReport(report: Report, colours: Colours): readonly string[]
     '',
     report.readOnly ? 'The gateway takes no writes.' : `Writes: ${limits(report)}`,
     ...found.map((problem) => `${colours.red('wrong:')} ${problem}`),
-    found.length === 0 ? colours.green('All is well.') : '',
-  ].filter((line, index, all) => line !== '' || all[index - 1] !== '')
+    ...(found.length === 0 ? [colours.green('All is well.')] : []),
+  ]
 }
 
 /** What has to be mended: what the federation says, and every upstream that cannot be asked. */

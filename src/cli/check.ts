@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { openApp } from '../app/gateway.js'
 import { printReport, problems, reportJson } from './check-report.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { Failure } from './failure.js'
@@ -35,6 +34,7 @@ export function addCheck(program: Command, terminal: Terminal): void {
 async function check(options: CheckOptions, terminal: Terminal): Promise<void> {
   const { stdout, env } = terminal
   const config = await readConfig(options, terminal)
+  const { openApp } = await import('../app/gateway.js')
   const app = await openApp(config, depsToLook(config, terminal))
   try {
     const report = await app.report()

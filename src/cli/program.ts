@@ -33,6 +33,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
 }
 
+/** Commands load what they run on only when they run, so that help and the small ones need not wait for a gateway. */
 function createProgram(terminal: Terminal): Command {
   const program = new Command('a2m-gateway')
     .description('Many agent-memory stores behind one A2M 0.1 endpoint')

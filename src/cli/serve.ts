@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Addresses, openApp } from '../app/gateway.js'
+import type { Addresses } from '../app/gateway.js'
 import type { Config } from '../config/config.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { onListener, orClose, serveUntilStopped } from './server.js'
@@ -28,6 +28,7 @@ export function addServe(program: Command, terminal: Terminal): void {
 
 async function serve(options: ConfigOptions, terminal: Terminal): Promise<void> {
   const config = await readConfig(options, terminal)
+  const { openApp } = await import('../app/gateway.js')
   const app = await openApp(config, depsFor(config, terminal))
   announce(await orClose(app, app.listen()), config, terminal)
   await serveUntilStopped(onListener(app), config.limits.shutdownTimeout, terminal)

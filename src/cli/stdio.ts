@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { openApp } from '../app/gateway.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { onStdio, serveUntilStopped } from './server.js'
 import { depsFor } from './system.js'
@@ -22,6 +21,7 @@ export function addStdio(program: Command, terminal: Terminal): void {
 
 async function serve(options: ConfigOptions, terminal: Terminal): Promise<void> {
   const config = await readConfig(options, terminal)
+  const { openApp } = await import('../app/gateway.js')
   const app = await openApp(config, depsFor(config, terminal))
   await serveUntilStopped(onStdio(app, terminal), config.limits.shutdownTimeout, terminal)
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openStoreApp, STORE_SHUTDOWN_MS, type StoreApp } from '../app/store.js'
+import type { StoreApp } from '../app/store.js'
 import { createLog } from '../telemetry/logs.js'
 import { Failure } from './failure.js'
 import { onListener, onStdio, orClose, serveUntilStopped } from './server.js'
@@ -46,6 +46,7 @@ export function addStore(program: Command, terminal: Terminal): void {
 
 async function serve(options: StoreCommand, terminal: Terminal): Promise<void> {
   check(options)
+  const { openStoreApp, STORE_SHUTDOWN_MS } = await import('../app/store.js')
   const app = await openStoreApp({
     store: {
       path: options.path,

@@ -1,0 +1,98 @@
+import pico from 'picocolors'
+import { expect, test } from 'vitest'
+import type { Report } from '../../../src/app/report.js'
+import { printReport, problems, reportJson } from '../../../src/cli/check-report.js'
+import { CAPABILITIES } from '../../../src/protocol/methods.js'
+
+const REPORT: Report = {
+  name: 'acme',
+  capabilities: new Set(['core', 'tiers'] as const),
+  readOnly: false,
+  limits: { max_recall_limit: 50 },
+  withheld: new Map(
+    CAPABILITIES.slice(2).map((name) => [
+      name,
+      name === 'scopes' ? ['facts: does not declare scopes', 'archive: unread'] : ['not offered'],
+    ]),
+  ),
+  problems: ['tiers.skills: upstream facts has no tier "skills"'],
+  tiers: [
+    { name: 'semantic', kind: 'semantic', home: 'facts', homeless: undefined, also: ['archive'] },
+    { name: 'skills', kind: undefined, home: undefined, homeless: 'no such tier', also: [] },
+  ],
+  upstreams: [
+    {
+      name: 'facts',
+      state: 'up',
+      reason: undefined,
+      protocol: 'a2m/0.1',
+      capabilities: new Set(['core', 'tiers']),
+      readOnly: false,
+      tiers: ['semantic'],
+    },
+    {
+      name: 'archive',
+      state: 'unread',
+      reason: 'connection refused',
+      protocol: undefined,
+      capabilities: undefined,
+      readOnly: undefined,
+      tiers: undefined,
+    },
+  ],
+}
+
+test('upstreams are columns, capabilities rows, and every no has its reason', () => {
+  const lines = printReport(REPORT, pico.createColors(false))
+  expect(lines).toEqual([
+    'upstream  state   speaks   writes  tiers',
+    'facts     up      a2m/0.1  yes     semantic',
+    'archive   unread  ?        ?       ?',
+    '',
+    'capability  facts  archive  declared',
+    'core        yes    ?        yes',
+    'tiers       yes    ?        yes',
+    'salience    -      ?        no: not offered',
+    'scopes      -      ?        no: facts: does not declare scopes; archive: unread',
+    'sessions    -      ?        no: not offered',
+    'keys        -      ?        no: not offered',
+    'embeddings  -      ?        no: not offered',
+    'external    -      ?        no: not offered',
+    'events      -      ?        no: not offered',
+    'summarize   -      ?        no: not offered',
+    'prompt      -      ?        no: not offered',
+    '',
+    'tier      kind      writes go to           is also read from',
+    'semantic  semantic  facts                  archive',
+    'skills    -         nowhere: no such tier',
+    '',
+    'Writes: max_recall_limit 50',
+    'wrong: tiers.skills: upstream facts has no tier "skills"',
+    'wrong: upstream archive is unread: connection refused',
+  ])
+})
+
+test('colours change no width', () => {
+  const coloured = printReport(REPORT, pico.createColors(true)).join('\n')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of.
+  const plain = coloured.replace(/\u001b\[\d+m/g, '')
+  expect(coloured).not.toBe(plain)
+  expect(plain).toBe(printReport(REPORT, pico.createColors(false)).join('\n'))
+})
+
+test('a gateway without a fault says so', () => {
+  const { upstreams } = REPORT
+  const good = { ...REPORT, problems: [], upstreams: upstreams.slice(0, 1) }
+  expect(problems(good)).toEqual([])
+  expect(printReport(good, pico.createColors(false)).at(-1)).toBe('All is well.')
+})
+
+test('programs get the same', () => {
+  expect(JSON.parse(reportJson(REPORT))).toMatchObject({
+    ok: false,
+    capabilities: ['core', 'tiers'],
+    withheld: { prompt: ['not offered'] },
+    problems: [expect.anything(), 'upstream archive is unread: connection refused'],
+    upstreams: [{ name: 'facts', capabilities: ['core', 'tiers'] }, { name: 'archive' }],
+  })
+})
