@@ -3,8 +3,8 @@ import { JsonText } from './json.js'
 /** Puts a member in front of an object kept as text; the rest of the text stays to the letter. */
 export function withMember(object: JsonText | undefined, name: string, value: unknown): JsonText {
   const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-  const inside = object?.text.slice(1, -1).trim() ?? ''
-  return new JsonText(inside === '' ? `{${member}}` : `{${member},${inside}}`)
+  const inside = object?.text.slice(1, -1) ?? ''
+  return new JsonText(inside.trim() === '' ? `{${member}}` : `{${member},${inside}}`)
 }
 
 /** Takes a member out of an object kept as text: its value, and what is left to the letter (undefined where nothing is). */
@@ -32,14 +32,14 @@ function membersOf(text: string): { readonly name: string; readonly text: string
     const ends = depth === 1 && (token === ',' || token === '}')
     depth += STEP[token] ?? 0
     if (!ends) continue
-    const member = text.slice(start, index).trim()
-    if (member !== '') members.push({ name: nameOf(member), text: member })
+    const member = text.slice(start, index)
+    if (member.trim() !== '') members.push({ name: nameOf(member), text: member })
     start = index + 1
   }
   return members
 }
 
 function nameOf(member: string): string {
-  const [name = '""'] = /^"(?:[^"\\]|\\.)*"/.exec(member) ?? []
+  const [name = '""'] = /^"(?:[^"\\]|\\.)*"/.exec(member.trimStart()) ?? []
   return JSON.parse(name)
 }

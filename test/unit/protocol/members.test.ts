@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { JsonText } from '../../../src/protocol/json.js'
 import { withMember, withoutMember } from '../../../src/protocol/members.js'
-import { objectSource } from '../../support/json-sources.js'
+import { kept, objectSource } from '../../support/json-sources.js'
 
 const NAME = 'a2m-gateway'
 
@@ -10,7 +10,7 @@ test.each([
   ['{}', '{"a2m-gateway":[1]}'],
   ['{ }', '{"a2m-gateway":[1]}'],
   ['{"a":1.0,"2":-0}', '{"a2m-gateway":[1],"a":1.0,"2":-0}'],
-  ['{ "a" : "}" }', '{"a2m-gateway":[1],"a" : "}"}'],
+  ['{ "a" : "}" }', '{"a2m-gateway":[1], "a" : "}" }'],
 ])('a member in front of %s', (source, wanted) => {
   expect(withMember(new JsonText(source), NAME, [1]).text).toBe(wanted)
 })
@@ -41,10 +41,11 @@ test.each([
 test('what was put in comes out and the rest is as it was', () => {
   fc.assert(
     fc.property(objectSource, fc.jsonValue(), (source, value) => {
-      const object = new JsonText(source.replace(/[\r\n]/g, ''))
+      const object = new JsonText(kept(source))
       const { value: found, rest } = withoutMember(withMember(object, NAME, value), NAME)
       expect(found).toEqual(JSON.parse(JSON.stringify(value)))
-      expect(JSON.parse(rest?.text ?? '{}')).toEqual(object.value())
+      const empty = Object.keys(Object(object.value())).length === 0
+      expect(rest?.text).toBe(empty ? undefined : object.text)
     }),
   )
 })
