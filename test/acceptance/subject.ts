@@ -30,17 +30,26 @@ export interface Subject {
 /** Opens a fresh, empty memory. */
 export type Open = () => Promise<Subject>
 
+export interface ClientOptions {
+  readonly subject: Subject
+  readonly traits: Traits
+  readonly owner: OwnerName
+  /** Makes request ids that no other client of the subject has. */
+  readonly newId: () => string
+}
+
 /** One owner's view of a subject. */
 export class Client {
   readonly #subject: Subject
   readonly #traits: Traits
   readonly #owner: OwnerName
-  #lastId = 0
+  readonly #newId: () => string
 
-  constructor(subject: Subject, traits: Traits, owner: OwnerName) {
+  constructor({ subject, traits, owner, newId }: ClientOptions) {
     this.#subject = subject
     this.#traits = traits
     this.#owner = owner
+    this.#newId = newId
   }
 
   /** A result, checked against the shapes of the specification; rejects with the subject's `A2mError`. */
@@ -60,7 +69,7 @@ export class Client {
 
   /** Sends params as they are. */
   async request(method: string, params: unknown): Promise<unknown> {
-    const id = `${this.#owner}-${++this.#lastId}`
+    const id = this.#newId()
     const text = await this.send(textOf({ jsonrpc: '2.0', id, method, params }))
     const reply: { id?: unknown } = JSON.parse(text ?? 'null')
     if (reply?.id !== id)
@@ -92,10 +101,10 @@ export function textOf(message: unknown): string {
   return JsonText.of(message).text
 }
 
-/** A word that no other check uses, to tell one check's records from another's. */
-export function createMarks(): () => string {
+/** Makes words that are never the same, to tell one check's records from another's. */
+export function createMarks(prefix: string): () => string {
   let last = 0
-  return () => `mark${(++last).toString(36)}x`
+  return () => `${prefix}${(++last).toString(36)}x`
 }
 
 /** Metadata by which `where` finds the records of one check. */

@@ -17,12 +17,13 @@ export function describeMemory(name: string, open: Open, traits: Traits): void {
       subject = await open()
     }, 60_000)
     afterAll(() => subject?.close(), 60_000)
+    const newId = createMarks('request')
     const bench: Bench = {
       traits,
-      mark: createMarks(),
+      mark: createMarks('mark'),
       client(owner = 'anna') {
         if (subject === undefined) throw new Error(`${name} is not open`)
-        return new Client(subject, traits, owner)
+        return new Client({ subject, traits, owner, newId })
       },
     }
     describeItself(bench)
