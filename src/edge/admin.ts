@@ -12,13 +12,13 @@ export interface AdminEdgeOptions {
   readonly upstreams: () => unknown
 }
 
-/** How long a sender may take, in ms; nobody sends this listener much. */
-const RECEIVE = { headersMs: 5_000, requestMs: 10_000 }
+/** In ms; nobody sends this listener much. */
+const PATIENCE = { headersMs: 5_000, requestMs: 10_000, silenceMs: 30_000 }
 
 /** The face for operators, on a listener of its own: metrics, health, upstreams. */
 export function createAdminEdge(options: AdminEdgeOptions): HttpListener {
   const drain = new Drain()
-  const listener = createListener({ guard: options, receive: RECEIVE, drain, refused: () => {} })
+  const listener = createListener({ guard: options, patience: PATIENCE, drain, refused: () => {} })
   const { app } = listener
   addHealthRoutes(app, options.ready, drain)
   app.get('/metrics', async (_request, reply) => {

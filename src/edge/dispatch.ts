@@ -7,7 +7,7 @@ import type { CallReport, Observer } from '../telemetry/report.js'
 import { traceOf } from './trace.js'
 
 /** One message as it came off a wire, and for whom it is to be done. */
-export interface Incoming {
+interface Incoming {
   readonly bytes: Uint8Array
   readonly served: Served
   readonly caller: Caller
@@ -43,7 +43,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     observer.started()
     const answer = await answerTo(incoming, context)
     const reply = measured(answer.reply)
-    observer.finished({
+    tell(observer, {
       method: answer.method,
       error: answer.error,
       ms: clock.monotonic() - start,
@@ -55,6 +55,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       ending: endingOf(incoming, reply),
     })
     return reply
+  }
+}
+
+/** A fault in counting is not the caller's. */
+function tell(observer: Observer, report: CallReport): void {
+  try {
+    observer.finished(report)
+  } catch {
+    return
   }
 }
 

@@ -59,7 +59,7 @@ export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
   const { maxBodyBytes } = limits
   const listener = createListener({
     guard: options,
-    receive: limits,
+    patience: { ...limits, silenceMs: limits.requestMs + limits.callMs },
     drain,
     refused,
     direct: createRpcRoute({ ...options, dispatch, maxBodyBytes, drain, refused }),

@@ -4,14 +4,16 @@ import { setTimeout } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Drain } from './drain.js'
 import { type Admits, createGuard, type Guard, isLoopback } from './guard.js'
-import { FORBIDDEN, type JsonReply, NOT_FOUND, refusalReply, sendJson } from './replies.js'
+import { FORBIDDEN, NOT_FOUND, refusalReply, refuse, sendJson } from './replies.js'
 
-/** How long a sender may take, in ms. */
-export interface ReceiveLimits {
+/** How long the other side of a connection may take, in ms. */
+interface Patience {
   /** For the headers of a request. */
   readonly headersMs: number
   /** For a whole request, headers and body. */
   readonly requestMs: number
+  /** For anything at all while a request is on the connection; longer than a call takes. Cuts who does not read answers. */
+  readonly silenceMs: number
 }
 
 /** Where something listens: `url` has the port that was given, with a slash at the end. */
@@ -33,7 +35,7 @@ export type Direct = (request: IncomingMessage, response: ServerResponse) => boo
 
 export interface ListenerOptions {
   readonly guard: Guard
-  readonly receive: ReceiveLimits
+  readonly patience: Patience
   readonly drain: Drain
   /** Asked before any route. */
   readonly direct?: Direct
@@ -45,11 +47,11 @@ export interface Listener extends HttpListener {
   readonly app: FastifyInstance
 }
 
-/** How long half-sent requests may still come in after closing has begun, in ms. */
+/** How long half-sent requests may still come in after closing has begun, and a last answer go out, in ms. */
 const GRACE_MS = 250
 
 export function createListener(options: ListenerOptions): Listener {
-  const { drain, receive } = options
+  const { drain, patience } = options
   let admits: Admits = createGuard(options.guard, 'loopback')
   const app = Fastify({
     logger: false,
@@ -59,7 +61,7 @@ export function createListener(options: ListenerOptions): Listener {
       sendJson(reply.raw, refusalReply(400, 'bad request'))
     },
     serverFactory: (handler) =>
-      serverFor(receive, (request, response) => {
+      serverFor(patience, (request, response) => {
         if (drain.draining) response.setHeader('connection', 'close')
         if (!admits(request)) return refuse(response, FORBIDDEN, options.refused)
         if (!options.direct?.(request, response)) handler(request, response)
@@ -81,7 +83,8 @@ export function createListener(options: ListenerOptions): Listener {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Who asks before sending content may or may not send it when refused, so such a connection cannot be used again. */
-function serverFor({ headersMs, requestMs }: ReceiveLimits, handler: Handler): Server {
+function serverFor(patience: Patience, handler: Handler): Server {
+  const { headersMs, requestMs, silenceMs } = patience
   const server = createServer(
     {
       headersTimeout: Math.min(headersMs, requestMs),
@@ -92,20 +95,12 @@ function serverFor({ headersMs, requestMs }: ReceiveLimits, handler: Handler): S
     },
     handler,
   )
+  server.timeout = silenceMs
   server.on('checkContinue', (request, response) => {
     response.setHeader('connection', 'close')
     handler(request, response)
   })
   return server
-}
-
-function refuse(
-  response: ServerResponse,
-  reply: JsonReply,
-  refused: (status: number) => void,
-): void {
-  refused(reply.status)
-  sendJson(response, reply)
 }
 
 const MALFORMED: Readonly<Record<string, readonly [status: number, reason: string]>> = {
@@ -130,6 +125,7 @@ function refuseMalformed(
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     () => socket.destroy(),
   )
+  void pause(GRACE_MS).then(() => socket.destroy())
 }
 
 function answerErrorsAsJson(app: FastifyInstance): void {

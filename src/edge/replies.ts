@@ -36,6 +36,16 @@ export const NOT_JSON = refusalReply(
   'unsupported media type: send application/json in UTF-8, not compressed',
 )
 
+/** Turns a request away and has it counted. */
+export function refuse(
+  response: ServerResponse,
+  reply: JsonReply,
+  refused: (status: number) => void,
+): void {
+  refused(reply.status)
+  sendJson(response, reply)
+}
+
 /** Writes a reply unless the other side has gone. What was not read of a request is left to its time limit. */
 export function sendJson(response: ServerResponse, reply: JsonReply): void {
   if (response.destroyed || response.headersSent) return

@@ -9,7 +9,7 @@ import type { Dispatch, Outgoing } from './dispatch.js'
 import type { Drain } from './drain.js'
 import { headerValues } from './guard.js'
 import type { Direct } from './listener.js'
-import { type JsonReply, NOT_JSON, NOT_POST, sendJson, TOO_LARGE, UNAUTHORIZED } from './replies.js'
+import { type JsonReply, NOT_JSON, NOT_POST, refuse, TOO_LARGE, UNAUTHORIZED } from './replies.js'
 import { createVersions, versionReply } from './versions.js'
 
 export interface RpcRouteOptions {
@@ -113,13 +113,4 @@ function send(response: ServerResponse, reply: Outgoing | undefined, drain: Drai
   }
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': reply.bytes })
   response.end(reply.text)
-}
-
-function refuse(
-  response: ServerResponse,
-  reply: JsonReply,
-  refused: (status: number) => void,
-): void {
-  refused(reply.status)
-  sendJson(response, reply)
 }

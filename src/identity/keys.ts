@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const PREFIX = 'a2m_'
 const KEY_BYTES = 32
@@ -17,5 +17,5 @@ export function newKey(randomBytes: (size: number) => Uint8Array): NewKey {
 
 /** The SHA-256 of a key as it is written after `Bearer`. A key holds 256 random bits, so no slow hash is needed. */
 export function digest(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
+  return hash('sha256', key, 'buffer')
 }

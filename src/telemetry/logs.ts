@@ -1,7 +1,7 @@
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino'
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+/** From the most talkative to the quietest. */
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** Where log lines go: one JSON object each. Fields first, then a sentence that says what happened. */
 export interface Log {
@@ -25,9 +25,6 @@ export interface LogOptions {
   readonly stream?: DestinationStream
 }
 
-/** Names of fields whose value is a secret whatever it is. */
-const SECRET_FIELDS = ['authorization', 'bearer', 'token', 'password', 'secret', 'key', 'cookie']
-
 /** Makes the log of the process. */
 export function createLog(options: LogOptions): OwnedLog {
   const stderr =
@@ -39,10 +36,6 @@ export function createLog(options: LogOptions): OwnedLog {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: {
-        paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
-        censor: REDACTED,
-      },
     },
     scrubbed(options.secrets, (line) => stream?.write(line)),
   )
@@ -60,8 +53,12 @@ const REDACTED = '[redacted]'
 /** Takes secrets out of whole lines, since one may be part of any text: a URL, an error, what a child wrote. */
 function scrubbed(secrets: readonly string[], write: (line: string) => void): DestinationStream {
   const scrub = createScrub(secrets)
-  return { write: (line) => write(scrub(line)) }
+  return { write: (line) => write(scrub(line.replace(SECRET_FIELD, `$1"${REDACTED}"`))) }
 }
+
+/** A field whose name says that its value is a secret, at any depth of a line. */
+const SECRET_FIELD =
+  /("(?:authorization|bearer|cookie|password|secret|token)":)(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi
 
 /** Replaces every one of the secrets in a text, also where it stands escaped in JSON or in a URL. Empty ones are none. */
 export function createScrub(secrets: readonly string[]): (text: string) => string {

@@ -19,7 +19,7 @@ export interface UpstreamStatus {
 }
 
 /** How much one recall had to merge. */
-export interface FusionSizes {
+interface FusionSizes {
   readonly lists: number
   readonly candidates: number
 }

@@ -53,6 +53,20 @@ test('a refused sender that goes on sending is cut too', async () => {
   expect(received).toMatch(/^HTTP\/1\.1 415 /)
 })
 
+test('a caller that does not read its answer is cut', async () => {
+  const size = 30_000_000
+  const { port } = await startEdge(() => ({ records: [], prompt: 'x'.repeat(size) }), {
+    limits: { ...HTTP_LIMITS, headersMs: 100, requestMs: 100, callMs: 100 },
+  })
+  const client = await RawClient.open(port)
+  client.socket.pause()
+  client.send(head('content-type: application/json', `content-length: ${message().length}`))
+  client.send(message())
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  client.socket.resume()
+  expect((await client.toTheEnd()).length).toBeLessThan(size)
+})
+
 test('a call that takes longer than a sender may is no slow sender', async () => {
   const { opened, open } = gate()
   const { url } = await startEdge(() => opened.then(() => NOTHING), IMPATIENT)

@@ -88,6 +88,25 @@ test('asks of one call are not those of another', async () => {
   expect(reports.map(({ asks }) => asks.length)).toEqual([1, 1])
 })
 
+test('an observer that breaks does not break the call', async () => {
+  const dispatch = createDispatch({
+    clock: { now: () => 0, monotonic: () => 0 },
+    requestMs: 1,
+    observer: {
+      started() {},
+      finished() {
+        throw new Error('no such label')
+      },
+      refused() {},
+    },
+    newTrace: () => '',
+  })
+  const connection = { closed: new Cancellation() }
+  const served = servedBy(() => NOTHING)
+  const bytes = Buffer.from(message())
+  expect(await dispatch({ bytes, served, caller, connection })).toHaveProperty('text')
+})
+
 test.each([
   ['what is no text', Buffer.from([0xff]), -32700, undefined],
   ['what is no JSON', '{', -32700, undefined],
