@@ -26,8 +26,11 @@ export interface Contract {
 export function withContract(inner: Memory, contractFor: (context: Context) => Contract): Served {
   return {
     refusal: (method, context) => refusal(method, contractFor(context)),
-    recognised: (params, context) =>
-      withoutUndeclared(withoutExtension(params, context), contractFor(context)),
+    recognised(method, params, context) {
+      const contract = contractFor(context)
+      if (method === 'memory/forget') refuseWidening(params, contract, context)
+      return withoutUndeclared(withoutExtension(params, context), contract)
+    },
     async call(method, params, context) {
       const contract = contractFor(context)
       const held = hold(method, withoutUndeclared(params, contract), contract)
@@ -114,6 +117,13 @@ function withoutUndeclared<P>(params: P, { capabilities }: Contract): P {
   if (!isObject(rest) || !Array.isArray(rest['records'])) return rest
   const entries = rest['records'].map((entry: unknown) => without(entry, names))
   return { ...rest, records: entries }
+}
+
+/** A forget of one owner's records must not become one of everybody's because owners are not declared. */
+function refuseWidening(params: unknown, { capabilities }: Contract, { caller }: Context): void {
+  const named = isObject(params) && params['owner'] !== undefined && params['owner'] !== null
+  if (named && caller.scope.kind === 'all' && !capabilities.has('scopes'))
+    throw unsupported('scopes')
 }
 
 /** To anyone but a gateway it is a parameter that is not recognised. */

@@ -10,8 +10,11 @@ import { checkParams, printError, printResult, type Request, readRequest } from 
  */
 export interface Served extends Memory {
   refusal(method: Method, context: Context): A2mError | undefined
-  /** Params as they came, without what must be ignored (§2) and so cannot be malformed either. */
-  recognised(params: unknown, context: Context): unknown
+  /**
+   * Params as they came, without what must be ignored (§2) and so cannot be malformed either. Throws where ignoring would
+   * do more than was asked.
+   */
+  recognised(method: Method, params: unknown, context: Context): unknown
 }
 
 /** What became of one message. `method` is undefined where it named none that exists, `reply` where it was a notification. */
@@ -48,7 +51,7 @@ function call(
 ): Promise<unknown> {
   const refusal = memory.refusal(method, context)
   if (refusal !== undefined) throw refusal
-  const params = memory.recognised(request.params, context)
+  const params = memory.recognised(method, request.params, context)
   return memory.call(method, checkParams(method, params), context)
 }
 

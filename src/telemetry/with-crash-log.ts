@@ -6,7 +6,7 @@ import type { Log } from './logs.js'
 export function withCrashLog(inner: Served, log: Log): Served {
   return {
     refusal: (method, context) => inner.refusal(method, context),
-    recognised: (params, context) => inner.recognised(params, context),
+    recognised: (method, params, context) => inner.recognised(method, params, context),
     async call(method, params, context) {
       try {
         return await inner.call(method, params, context)

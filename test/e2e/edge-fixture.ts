@@ -21,7 +21,7 @@ export interface Reached {
 export function servedBy(handler: (reached: Reached) => unknown): Served {
   return {
     refusal: () => undefined,
-    recognised: (params) => params,
+    recognised: (_method, params) => params,
     call: async (method, params, context) => (await handler({ method, params, context })) as never,
     close: async () => {},
   }

@@ -219,6 +219,13 @@ describe('forget needs something to forget', () => {
   })
 })
 
+test('a forget for one owner is never widened to everybody because owners are not declared', async () => {
+  const setting = setUp({})
+  expect(await codeOf(setting, 'memory/forget', { query: 'q', owner: 'o' })).toBe(-32003)
+  expect(await codeOf(setting, 'memory/recall', { query: 'q', owner: 'o' })).toBeUndefined()
+  expect(setting.seen).toHaveLength(1)
+})
+
 describe('limits', () => {
   const limits = { max_records_per_call: 2, max_recall_limit: 3, max_content_length: 4 }
   const contents = (...texts: string[]) => ({ records: texts.map((content) => ({ content })) })

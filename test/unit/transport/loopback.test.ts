@@ -13,7 +13,7 @@ function setUp(answer: () => unknown) {
   const served: Served = {
     refusal: (method) =>
       method === 'memory/fetch' ? new A2mError('CAPABILITY_NOT_SUPPORTED', 'no keys') : undefined,
-    recognised: (params) => params,
+    recognised: (_method, params) => params,
     async call(method, params, context) {
       calls.push({ method, params, context })
       return answer() as never
