@@ -1,77 +1,85 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { systemClock } from '../src/protocol/time.js'
-import { openDatabase } from '../src/stores/database.js'
-import type { Effort } from '../src/stores/search.js'
-import { openShelf, type Shelf, select } from '../src/stores/shelf.js'
-import { remember } from '../src/stores/writing.js'
+/**
+ * Whether a collection that is dealt to several stores is found through the gateway as well as in one store:
+ *
+ *     npm run bench:quality -- --data DIR [--seeds N] [--lexical W] [--window N] [--k N]
+ *
+ * DIR holds docs.jsonl, queries.jsonl and qrels.tsv, such as Cranfield's. Every split is dealt anew for each of the seeds;
+ * figures are the mean over them. Starts everything on free ports of this machine and ends it again.
+ */
+import { execFileSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { type Place, Scratch } from './harness/gateway.js'
+import { Processes } from './harness/processes.js'
+import { layOut } from './harness/table.js'
+import { readCollection } from './quality/collection.js'
+import { type Compared, compare, mean, oneStore } from './quality/compare.js'
+import type { Quality } from './quality/measures.js'
+import { SPLITS, type Split } from './quality/splits.js'
 
-/** What is read: all there is, what a search reads, and a budget that is to this collection what that is to a million records. */
-const EFFORTS: Readonly<Record<string, Effort>> = {
-  'everything read': { budget: 1e9, depth: 1e9 },
-  'as searched': { budget: 50_000, depth: 128 },
-  'budget 1000, depth 128': { budget: 1000, depth: 128 },
-  'budget 500, depth 128': { budget: 500, depth: 128 },
-  'budget 250, depth 64': { budget: 250, depth: 64 },
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    seeds: { type: 'string', default: '1' },
+    lexical: { type: 'string', default: '1' },
+    window: { type: 'string', default: '20' },
+    k: { type: 'string', default: '60' },
+  },
+})
+const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
+const tuning = {
+  lexical: Number(values.lexical),
+  window: Number(values.window),
+  k: Number(values.k),
 }
 
-/** Prints nDCG@10 over a test collection. */
-export function printQuality(directory: string, say: (what: string, figure: string) => void): void {
-  const read = (name: string): string[] =>
-    readFileSync(join(directory, name), 'utf8').trim().split('\n')
-  const queries = read('queries.jsonl').map((line): { id: string; text: string } =>
-    JSON.parse(line),
-  )
-  const judged = readJudgements(read('qrels.tsv').slice(1))
-  const docs = read('docs.jsonl').map((line): Doc => JSON.parse(line))
-  for (const [name, effort] of Object.entries(EFFORTS)) {
-    const shelf = fill(docs, effort)
-    const gains = queries.map(({ id, text }) => ndcg(judged.get(id), search(shelf, text)))
-    const mean = gains.reduce((sum, gain) => sum + gain, 0) / gains.length
-    say(`nDCG@10, ${name}`, mean.toFixed(4))
-    shelf.db.close()
+const WAYS: readonly (readonly [keyof Compared, string])[] = [
+  ['plain', 'plain fusion'],
+  ['voter', 'with the voter'],
+  ['fromRecalls', 'voter that learnt from answers alone'],
+]
+
+function lines(split: Split, trials: readonly Compared[], one: Quality): string[][] {
+  return WAYS.map(([way, name]) => {
+    const reached = mean(trials.map((trial) => trial[way]))
+    const shares = trials.map((trial) => trial[way].ndcg / one.ndcg)
+    const share = reached.ndcg / one.ndcg
+    const held = way === 'voter'
+    return [
+      `${split.name}: ${name}`,
+      reached.ndcg.toFixed(4),
+      share.toFixed(3),
+      `${Math.min(...shares).toFixed(3)} - ${Math.max(...shares).toFixed(3)}`,
+      reached.recall.toFixed(4),
+      (reached.recall / one.recall).toFixed(3),
+      held ? `>= ${split.least.toFixed(2)}` : '',
+      held ? (share >= split.least ? 'met' : 'MISSED') : '',
+    ]
+  })
+}
+
+async function run(place: Place, directory: string): Promise<void> {
+  const collection = readCollection(directory)
+  const { docs, questions } = collection
+  process.stdout.write(`${docs.length} documents, ${questions.length} questions\n\n`)
+  const one = await oneStore(place, collection)
+  const rows = [['one store', one.ndcg.toFixed(4), '', '', one.recall.toFixed(4)]]
+  for (const split of SPLITS) {
+    const trials: Compared[] = []
+    for (const seed of seeds) {
+      process.stderr.write(`${split.name}, seed ${seed}\n`)
+      trials.push(await compare(place, collection, { split, seed, tuning }))
+    }
+    rows.push(...lines(split, trials, one))
   }
+  const header = ['', 'nDCG@10', 'share', 'from - to', 'recall@10', 'share', 'target', '']
+  process.stdout.write(layOut(header, rows))
 }
 
-interface Doc {
-  readonly id: string
-  readonly title: string
-  readonly text: string
-}
-
-function fill(docs: readonly Doc[], effort: Effort): Shelf {
-  const settings = { name: 'quality', tiers: [{ name: 'all' }], limits: {}, defaultLimit: 10 }
-  const services = { clock: systemClock, newId: () => '', effort }
-  const shelf = openShelf(openDatabase({ path: ':memory:' }), settings, services)
-  const records = docs.map(({ id, title, text }) => ({ id, content: `${title} ${text}` }))
-  shelf.db.transaction(() => remember(shelf, { records }))()
-  return shelf
-}
-
-function search(shelf: Shelf, query: string): readonly string[] {
-  const ranked = shelf.search.rank(shelf.tokenizer.query(query), select(shelf, {}), 10)
-  return ranked.map(({ record }) => record.id)
-}
-
-type Judgements = ReadonlyMap<string, number>
-
-function readJudgements(lines: readonly string[]): ReadonlyMap<string, Judgements> {
-  const judged = new Map<string, Map<string, number>>()
-  for (const line of lines) {
-    const [query = '', doc = '', grade = '0'] = line.split('\t')
-    const grades = judged.get(query) ?? new Map<string, number>()
-    judged.set(query, grades.set(doc, Math.max(0, Number(grade))))
-  }
-  return judged
-}
-
-function ndcg(grades: Judgements = new Map(), found: readonly string[]): number {
-  const gains = found.map((doc) => grades.get(doc) ?? 0)
-  const ideal = [...grades.values()].sort((left, right) => right - left).slice(0, 10)
-  const best = discounted(ideal)
-  return best === 0 ? 0 : discounted(gains) / best
-}
-
-function discounted(gains: readonly number[]): number {
-  return gains.reduce((sum, gain, place) => sum + gain / Math.log2(place + 2), 0)
+if (values.data === undefined) throw new Error('name the folder of the collection with --data DIR')
+execFileSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 2, 2] })
+const processes = new Processes()
+try {
+  await run({ processes, scratch: new Scratch() }, values.data)
+} finally {
+  await processes.stopAll()
 }

@@ -15,7 +15,7 @@ import type { Context, Memory } from '../src/protocol/memory.js'
 import { systemClock } from '../src/protocol/time.js'
 import type { StoreOptions } from '../src/stores/options.js'
 import { openStore } from '../src/stores/store.js'
-import { printQuality } from './quality.js'
+import { printQuality } from './store-quality.js'
 import { createRandom, type Random, Zipf } from './zipf.js'
 
 const BATCH = 1000

@@ -1,0 +1,98 @@
+/** Fusion and the voter alone, as they are built. Answers any message with what was measured; times in ms. */
+import type { MemoryRecord } from '../../src/protocol/records.js'
+import { Prose } from './prose.js'
+
+const built = (file: string): string => new URL(`../../dist/${file}`, import.meta.url).href
+const { fuse }: typeof import('../../src/federation/fuse.js') = await import(
+  built('federation/fuse.js')
+)
+const { Lexical }: typeof import('../../src/federation/lexical.js') = await import(
+  built('federation/lexical.js')
+)
+const { TermCache }: typeof import('../../src/federation/terms.js') = await import(
+  built('federation/terms.js')
+)
+const { Backgrounds }: typeof import('../../src/federation/backgrounds.js') = await import(
+  built('federation/backgrounds.js')
+)
+const { Tokenizer }: typeof import('../../src/text/tokenizer.js') = await import(
+  built('text/tokenizer.js')
+)
+const { systemClock }: typeof import('../../src/protocol/time.js') = await import(
+  built('protocol/time.js')
+)
+
+/** Times in ms; `parse` is what JSON.parse takes for the same records. */
+export interface MicroResult {
+  readonly fusion: { readonly times: readonly number[]; readonly parse: readonly number[] }
+  readonly voter: {
+    readonly cold: readonly number[]
+    readonly cached: readonly number[]
+    readonly parse: readonly number[]
+  }
+}
+
+const LISTS = 32
+const LENGTH = 1000
+const CANDIDATES = 60
+const CHARACTERS = 1000
+const WRITTEN_AT = '2026-03-01T09:30:00.000Z'
+const prose = new Prose(99)
+
+function timed(times: number, work: (turn: number) => unknown): number[] {
+  return Array.from({ length: times }, (_, turn) => {
+    const start = performance.now()
+    work(turn)
+    return performance.now() - start
+  })
+}
+
+function record(id: string, content: string): MemoryRecord {
+  return { id, content, created_at: WRITTEN_AT, owner: 'bench', role: 'memory' }
+}
+
+/** A third of each list's records are in the next list too. */
+function listsOf(turn: number) {
+  return Array.from({ length: LISTS }, (_, list) => ({
+    name: `list${list}`,
+    qualify: (id: string) => `list${list}:${id}`,
+    arrived: Array.from({ length: LENGTH }, (_, place) => {
+      const number = list * LENGTH + place - (place % 3 === 0 ? LENGTH : 0)
+      return { record: record(`${turn}-${number}`, `record ${number}`), at: WRITTEN_AT }
+    }),
+  }))
+}
+
+function measureFusion(): MicroResult['fusion'] {
+  const inputs = Array.from({ length: 30 }, (_, turn) => listsOf(turn))
+  const options = { k: 60, asked: LISTS, voters: [] }
+  const run = (turn: number): unknown => fuse(inputs[turn] ?? [], options)
+  timed(15, run)
+  const text = JSON.stringify(inputs[0])
+  return {
+    times: timed(15, (turn) => run(turn + 15)),
+    parse: timed(15, () => JSON.parse(text)),
+  }
+}
+
+function measureVoter(): MicroResult['voter'] {
+  const keeper = { read: () => undefined, write: () => {} }
+  const backgrounds = new Backgrounds(keeper, systemClock)
+  const lexical = new Lexical({ weight: 1, terms: new TermCache(new Tokenizer()), backgrounds })
+  const batches = Array.from({ length: 400 }, () =>
+    Array.from({ length: CANDIDATES }, (_, place) => record(`${place}`, prose.text(CHARACTERS))),
+  )
+  const questions = batches.map(() => prose.question())
+  const vote = (turn: number): unknown =>
+    lexical.voter('bench', questions[turn] ?? '')?.rank(batches[turn] ?? [])
+  timed(200, vote)
+  const cold = timed(200, (turn) => vote(turn + 200))
+  timed(200, (turn) => vote(turn + 200))
+  const cached = timed(200, (turn) => vote(turn + 200))
+  const text = JSON.stringify(batches[0])
+  return { cold, cached, parse: timed(200, () => JSON.parse(text)) }
+}
+
+process.on('message', () => {
+  process.send?.({ fusion: measureFusion(), voter: measureVoter() } satisfies MicroResult)
+})
