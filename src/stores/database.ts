@@ -26,9 +26,13 @@ export function openDatabase(
     return db
   } catch (thrown) {
     db?.close()
-    if (thrown instanceof UnusableFile) throw thrown
-    throw new UnusableFile(options.path, explain(thrown))
+    throw asUnusable(options.path, thrown)
   }
+}
+
+/** What SQLite or the system threw about a file, as an `UnusableFile`. */
+export function asUnusable(path: string, thrown: unknown): UnusableFile {
+  return thrown instanceof UnusableFile ? thrown : new UnusableFile(path, explain(thrown))
 }
 
 function openToRead(path: string): Database {

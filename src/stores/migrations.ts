@@ -11,7 +11,7 @@ export const APPLICATION_ID = 0x41324d53
  * that has been released is never changed.
  *
  * A partition holds the records of one owner in one tier, with their number and the sum of their lengths in terms. `terms`
- * is the search index (see `postings.ts`); `seq` is the order of writing and the row of a record there.
+ * is the search index (see `postings.ts`), `term_counts` a view of it; `seq` is the order of writing and the row of a record there.
  */
 export const MIGRATIONS: readonly Migration[] = [
   (db) =>
@@ -53,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE VIRTUAL TABLE terms USING fts5(
         tokens, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '|'"
       );
+      CREATE VIRTUAL TABLE term_counts USING fts5vocab(terms, row);
     `),
 ]
 

@@ -15,9 +15,7 @@ export function promote(
   const { ids, 'a2m-gateway': extension } = params
   const named = [...select(shelf, { ids, 'a2m-gateway': extension }).all()]
   const moved = new Set<number>()
-  for (const { row, record } of named) {
-    if (record.tier !== params.tier) moveWithGroup(shelf, row, { tier: params.tier, moved })
-  }
+  for (const { row } of named) moveWithGroup(shelf, row, { tier: params.tier, moved })
   return { promoted: moved.size }
 }
 

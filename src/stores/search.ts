@@ -16,6 +16,8 @@ export interface Effort {
 
 const EFFORT: Effort = { budget: 50_000, depth: 128 }
 const BUDGET_GROWTH = 8
+/** To read a list, however short, costs as much as so many postings. */
+const LIST_COST = 50
 /** Query terms that are looked up: a longer text is searched by its rarest. */
 const MOST_TERMS = 64
 
@@ -114,7 +116,7 @@ export class Search {
       if (left <= 0) break
       const rows = this.#postings.read(list, left)
       for (const row of rows) sums.add(row, value)
-      left -= rows.length
+      left -= Math.max(rows.length, LIST_COST)
     }
     return sums
   }
@@ -133,7 +135,7 @@ export class Search {
 function byImpact(terms: readonly SearchTerm[]): readonly Impact[] {
   return terms
     .flatMap(({ weight, lists }) =>
-      lists.map((list) => ({ list, value: weight * list.step.value })),
+      lists.map((list) => ({ list, value: weight * list.saturation })),
     )
     .sort((left, right) => right.value - left.value)
 }

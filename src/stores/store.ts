@@ -13,7 +13,7 @@ import {
   SPECS,
 } from '../protocol/methods.js'
 import { PROTOCOL } from '../protocol/versions.js'
-import { openDatabase } from './database.js'
+import { asUnusable, openDatabase } from './database.js'
 import { consolidate, counts, promote } from './moving.js'
 import { type StoreOptions, tiersOf } from './options.js'
 import { recall, timeline } from './reading.js'
@@ -32,13 +32,18 @@ const PROVIDED: ReadonlySet<Capability> = new Set(['core', 'tiers', 'scopes'])
 export function openStore(options: StoreOptions, services: Services): Memory {
   const tiers = tiersOf(options)
   const db = openDatabase(options)
-  const settings = {
-    name: options.name ?? 'a2m-gateway store',
-    limits: options.limits ?? {},
-    defaultLimit: options.defaultLimit ?? DEFAULT_LIMIT,
-    tiers: [...tiers, ...orphans(db, new Set(tiers.map(({ name }) => name)))],
+  try {
+    const settings = {
+      name: options.name ?? 'a2m-gateway store',
+      limits: options.limits ?? {},
+      defaultLimit: options.defaultLimit ?? DEFAULT_LIMIT,
+      tiers: [...tiers, ...orphans(db, new Set(tiers.map(({ name }) => name)))],
+    }
+    return new Store(openShelf(db, settings, services), options.access ?? 'read-write')
+  } catch (thrown) {
+    db.close()
+    throw asUnusable(options.path, thrown)
   }
-  return new Store(openShelf(db, settings, services), options.access ?? 'read-write')
 }
 
 /**

@@ -3,6 +3,9 @@ import type { Partitions } from './partitions.js'
 import type { Postings } from './postings.js'
 import type { NewRow, RecordsTable, Row } from './records-table.js'
 
+/** What has to be known of a record to take it out: without its text, since there may be very many. */
+export type Place = Pick<Row, 'seq' | 'partitionNo' | 'length'>
+
 /** Changes records, their postings and the sizes of their partitions together; callers hold a transaction open. */
 export class Writer {
   readonly #records: RecordsTable
@@ -28,7 +31,7 @@ export class Writer {
     this.#index(seq, terms, row.partitionNo)
   }
 
-  remove(row: Row): void {
+  remove(row: Place): void {
     this.#records.delete(row.seq)
     this.#unindex(row)
   }
@@ -46,7 +49,7 @@ export class Writer {
     this.#postings.add(seq, terms, { no, averageLength })
   }
 
-  #unindex({ seq, partitionNo, length }: Row): void {
+  #unindex({ seq, partitionNo, length }: Place): void {
     this.#postings.remove(seq)
     this.#partitions.dismiss(partitionNo, length)
   }

@@ -1,10 +1,12 @@
 import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Entry } from '../protocol/records.js'
+import { ownerOf } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import { rank, recallLimit } from './reading.js'
 import type { Selected, Selection } from './selection.js'
 import { requireTier, type Shelf, select } from './shelf.js'
+import type { Place } from './writer.js'
 
 /** Writes a batch whole or not at all; an id that its owner has already is returned and nothing written (§3.2). */
 export function remember(
@@ -16,7 +18,7 @@ export function remember(
   const now = shelf.clock.now()
   const ids = params.records.map((entry, index) =>
     keep(shelf, entry, {
-      owner: entry.owner ?? params.owner ?? null,
+      owner: entry.owner ?? ownerOf(params) ?? null,
       instant: parseInstant(carried?.[index]?.created_at ?? '') ?? now,
     }),
   )
@@ -49,12 +51,14 @@ function keep(shelf: Shelf, entry: Entry, { owner, instant }: Circumstances): st
 
 /** Deletes what all selectors together select; a query selects what recall with them would give by default. */
 export function forget(shelf: Shelf, params: ParamsOf<'memory/forget'>): ResultOf<'memory/forget'> {
-  const selected = toForget(shelf, params.query ?? '', select(shelf, params))
-  for (const { row } of selected) shelf.writer.remove(row)
-  return { forgotten: selected.length }
+  const places: Place[] = []
+  for (const { row } of toForget(shelf, params.query ?? '', select(shelf, params))) {
+    places.push({ seq: row.seq, partitionNo: row.partitionNo, length: row.length })
+  }
+  for (const place of places) shelf.writer.remove(place)
+  return { forgotten: places.length }
 }
 
-function toForget(shelf: Shelf, query: string, selection: Selection): readonly Selected[] {
-  if (query === '') return [...selection.all()]
-  return rank(shelf, query, selection, recallLimit(shelf))
+function toForget(shelf: Shelf, query: string, selection: Selection): Iterable<Selected> {
+  return query === '' ? selection.all() : rank(shelf, query, selection, recallLimit(shelf))
 }

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { withContract } from '../../../src/protocol/contract.js'
+import { EXTENSION } from '../../../src/protocol/extension.js'
+import type { Scope } from '../../../src/protocol/memory.js'
+import { METHODS } from '../../../src/protocol/methods.js'
+import { withScope } from '../../../src/protocol/scope.js'
+import { tiersOf } from '../../../src/stores/options.js'
+import { storeContract } from '../../../src/stores/store.js'
+import { contextWithin } from '../../support/contexts.js'
+import { codeOf, OpenStore } from './open.js'
+
+test('a store tells what it is', async () => {
+  const limits = { max_records_per_call: 9 }
+  const tiers = ['working', { name: 'notes', kind: 'semantic', capacity: 5 }]
+  const store = new OpenStore({ name: 'facts', tiers, limits })
+  await store.write('x', { content: 'y', owner: 'ann', tier: 'notes' })
+  const description = await store.call('memory/describe', {})
+  expect(METHODS['memory/describe'].result.parse(description)).toEqual(description)
+  expect(description).toEqual({
+    ...{ protocol: 'a2m/0.1', name: 'facts', limits },
+    capabilities: ['core', 'tiers', 'scopes'],
+    methods: ['describe', 'remember', 'recall', 'timeline', 'forget', 'promote', 'consolidate'].map(
+      (name) => `memory/${name}`,
+    ),
+    tiers: [
+      { name: 'working', kind: 'working', count: 1 },
+      { name: 'notes', kind: 'semantic', capacity: 5, count: 1 },
+    ],
+    [EXTENSION]: { version: 1 },
+  })
+})
+
+test('counts are those of the owner asked for', async () => {
+  const store = new OpenStore()
+  await store.write('x', { content: 'y', owner: 'ann' }, { content: 'z', owner: 'ann' })
+  expect(await store.counts()).toMatchObject({ working: 3 })
+  expect(await store.counts({ owner: 'ann' })).toMatchObject({ working: 2 })
+  expect(await store.counts({ [EXTENSION]: { owner: null } })).toMatchObject({ working: 1 })
+  expect(await store.counts({ owner: 'eve' })).toMatchObject({ working: 0 })
+})
+
+test('a method of an undeclared capability is refused as such', async () => {
+  const store = new OpenStore()
+  expect(await codeOf(store.call('memory/fetch', { key: 'k' }))).toBe(-32003)
+})
+
+test.each([
+  [{ kind: 'all' }, true],
+  [{ kind: 'owners', owners: ['ann'] }, true],
+  [{ kind: 'ownerless' }, false],
+] as const satisfies readonly (readonly [Scope, boolean])[])(
+  'to a scope of %j, scopes are promised: %s',
+  async (scope, promised) => {
+    const store = new OpenStore()
+    const served = withContract(withScope(store.memory, 'deny'), storeContract({ path: '' }))
+    const context = contextWithin(1000)
+    const caller = { ...context.caller, scope }
+    const { capabilities } = await served.call('memory/describe', {}, { ...context, caller })
+    expect(capabilities.includes('scopes')).toBe(promised)
+  },
+)
+
+test('a read-only contract refuses writes before anything else', () => {
+  const contract = storeContract({ path: '', access: 'read-only' })(contextWithin(1))
+  expect(contract.readOnly).toBe(true)
+})
+
+test.each([
+  [[], /at least one/],
+  [['a', 'a'], /name of its own/],
+  [[''], /name of its own/],
+  [[{ name: 'a', spill_to: 'b' }], /spills to b/],
+  [[{ name: 'a', spill_to: 'a' }], /circle/],
+  [['c', { name: 'a', spill_to: 'b' }, { name: 'b', spill_to: 'a' }], /circle/],
+])('tiers %j are refused', (tiers, message) => {
+  expect(() => tiersOf({ path: '', tiers })).toThrow(message)
+})
+
+test('a closed store answers nothing, and may be closed again', async () => {
+  const store = new OpenStore()
+  await store.memory.close()
+  await store.memory.close()
+  await expect(store.call('memory/timeline', {})).rejects.toMatchObject({ kind: 'unavailable' })
+})
