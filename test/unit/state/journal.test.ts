@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Move, WritePart } from '../../../src/state/journal.js'
+import { openState, type State } from '../../../src/state/state.js'
+
+let state: State
+beforeEach(() => {
+  state = openState({ path: ':memory:', durability: 'normal' })
+})
+afterEach(() => state.close())
+
+const move = (owner: string | null, over: Partial<Move> = {}): Move => ({
+  from: 'a',
+  to: 'b',
+  tier: 'episodic',
+  owner,
+  ...over,
+})
+
+test('a move is open from its begin to its end, with its records in their order', () => {
+  const { journal } = state
+  journal.beginMove('2', move('alice'), ['z', 'a', 'm'])
+  journal.beginMove('1', move(null, { tier: 'semantic' }), [])
+  expect(journal.openMoves()).toEqual([
+    { id: '1', ...move(null, { tier: 'semantic' }), ids: [], forgotten: new Set() },
+    { id: '2', ...move('alice'), ids: ['z', 'a', 'm'], forgotten: new Set() },
+  ])
+  journal.endMove('2')
+  journal.endMove('never begun')
+  expect(journal.openMoves().map(({ id }) => id)).toEqual(['1'])
+  expect(journal.forgottenOf('2')).toEqual(new Set())
+})
+
+test('a move that is begun twice is an error and leaves the first', () => {
+  const { journal } = state
+  journal.beginMove('1', move('alice'), ['x'])
+  expect(() => journal.beginMove('1', move('alice'), ['y'])).toThrow()
+  expect(journal.openMoves()[0]?.ids).toEqual(['x'])
+})
+
+test.each([
+  ['alice', 'alice', true],
+  ['alice', 'bob', false],
+  ['alice', null, false],
+  [null, null, true],
+  [null, 'alice', false],
+  ['', null, false],
+  [null, '', false],
+])('records of %j, forgotten by %j', (owner, forgetting, marked) => {
+  const { journal } = state
+  journal.beginMove('1', move(owner), ['x', 'y'])
+  journal.beginMove('2', move(owner), ['x'])
+  journal.markForgotten(forgetting, ['x', 'unheard of'])
+  const wanted = new Set(marked ? ['x'] : [])
+  expect(journal.forgottenOf('1')).toEqual(wanted)
+  expect(journal.openMoves().map(({ forgotten }) => forgotten)).toEqual([wanted, wanted])
+})
+
+test('a forget before a move began says nothing of it', () => {
+  const { journal } = state
+  journal.markForgotten('alice', ['x'])
+  journal.beginMove('1', move('alice'), ['x'])
+  expect(journal.forgottenOf('1')).toEqual(new Set())
+})
+
+test('writes come back as they went in, until they end', () => {
+  const text = fc.string({ minLength: 1 })
+  const part: fc.Arbitrary<WritePart> = fc.record({
+    upstream: text,
+    owner: fc.option(text),
+    ids: fc.array(text),
+  })
+  fc.assert(
+    fc.property(fc.array(part), (parts) => {
+      state.journal.beginWrite('w', parts)
+      expect(state.journal.openWrites()).toEqual([{ id: 'w', parts }])
+      state.journal.endWrite('w')
+      expect(state.journal.openWrites()).toEqual([])
+    }),
+  )
+})
+
+test('open writes come in the order of their ids', () => {
+  for (const id of ['3', '1', '2']) state.journal.beginWrite(id, [])
+  expect(state.journal.openWrites().map(({ id }) => id)).toEqual(['1', '2', '3'])
+})
