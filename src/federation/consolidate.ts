@@ -25,7 +25,7 @@ export const consolidate: Handler<ParamsOf<'memory/consolidate'>, Result> = (
   context,
 ) => {
   const owner = params[EXTENSION]?.owner
-  return parts.locks.run(moveKeys(owner), async () => {
+  return parts.locks.run(moveKeys(owner), context, async () => {
     let moved = 0
     let dropped = 0
     for (const tier of spillOrder(parts.layout())) {

@@ -108,7 +108,7 @@ function createParts(options: FederationOptions): Parts {
       backgrounds: new Backgrounds(state.backgrounds, clock),
     }),
     knownCounts: createKnownCounts(),
-    locks: new KeyedLock(),
+    locks: new KeyedLock(clock),
     blame: events.blame,
     observeFusion: events.fusion,
     step: options.step ?? (() => {}),

@@ -16,7 +16,7 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
   if (tier.home === undefined) {
     throw invalidParams(`tier: nothing can be moved to "${tier.name}": ${tier.homeless}`)
   }
-  return parts.locks.run(moveKeys(owner), async () => {
+  return parts.locks.run(moveKeys(owner), context, async () => {
     const { ids } = params
     const { located, silent } = await locate(parts, { ids, owner }, context)
     refuseSilence(silent)
@@ -25,7 +25,7 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
   })
 }
 
-/** Moves of one owner's records follow one another; one of everybody's follows them all. */
+/** Moves of one owner's records follow one another, and so do those of everybody's. */
 export function moveKeys(owner: string | null | undefined): string[] {
   return [owner === undefined ? 'move' : `move:${owner ?? ''}:${owner === null}`]
 }

@@ -48,8 +48,9 @@ export class Recovery {
       await this.#attempt(`write ${write.id}`, () => takeBack(this.#parts, write, this.#context()))
     }
     for (const move of journal.openMoves()) {
-      const resume = () => resumeMove(this.#parts, move, this.#context())
-      await this.#attempt(`move ${move.id}`, () => locks.run(moveKeys(move.owner), resume))
+      const context = this.#context()
+      const resume = () => resumeMove(this.#parts, move, context)
+      await this.#attempt(`move ${move.id}`, () => locks.run(moveKeys(move.owner), context, resume))
     }
   }
 

@@ -43,7 +43,7 @@ export const remember: Handler<Params, ResultOf<'memory/remember'>> = (parts, pa
   )
   const named = prepared.filter((item) => item.named)
   const keys = named.map(({ entry }) => `id:${wanted(entry.owner ?? null, entry.id)}`)
-  return parts.locks.run(keys, async () => {
+  return parts.locks.run(keys, context, async () => {
     const known = await existing(parts, layout, named, context)
     const fresh = withoutKnown(prepared, known)
     await writeParts(parts, partsOf(fresh), unstoppable(context))
