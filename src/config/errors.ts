@@ -16,7 +16,7 @@ export class ConfigError extends Error {
 }
 
 /** As people write it: `auth.keys[0].sha256`. */
-export function printPath(path: Path): string {
+function printPath(path: Path): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${quoted(step)}`))
     .join('')

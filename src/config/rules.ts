@@ -3,7 +3,7 @@ import type { ApiKey, AuthConfig, Config, TierConfig, UpstreamConfig } from './c
 import { ConfigError } from './errors.js'
 
 /** The owner of a key that may act for every owner. */
-export const EVERY_OWNER = '*'
+const EVERY_OWNER = '*'
 
 /** What one value of the configuration demands of another. Throws a `ConfigError` at the first that does not hold. */
 export function checkRules(config: Config): void {
