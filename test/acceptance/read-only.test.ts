@@ -1,0 +1,14 @@
+import { describeReadOnlyMemory } from './read-only.js'
+import {
+  openReadOnlyFederation,
+  openReadOnlyStore,
+  openReadOnlyStoreOverHttp,
+} from './subjects/read-only.js'
+import { STORE } from './subjects/store.js'
+
+describeReadOnlyMemory('a read-only store in this process', openReadOnlyStore, STORE)
+describeReadOnlyMemory('a read-only store over HTTP', openReadOnlyStoreOverHttp, {
+  ...STORE,
+  owners: 'parameter',
+})
+describeReadOnlyMemory('a federation of read-only stores', openReadOnlyFederation, STORE)
