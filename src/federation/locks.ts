@@ -2,6 +2,9 @@ import { Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Clock } from '../protocol/time.js'
 
+/** Who waits for a turn, and until when. */
+type Waiting = Pick<Context, 'deadline' | 'cancellation'>
+
 /** Runs tasks of one key one after the other, tasks of different keys side by side. Keys begin with the owner. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>()
@@ -15,51 +18,35 @@ export class KeyedLock {
    * Runs `task` when every earlier task of each of the keys has ended, however it ended. A task whose turn has not come by its
    * deadline, or whose caller has left, never runs (`busy`, `cancelled`).
    */
-  run<T>(
-    keys: readonly string[],
-    wait: Pick<Context, 'deadline' | 'cancellation'>,
-    task: () => Promise<T>,
-  ): Promise<T> {
+  run<T>(keys: readonly string[], wait: Waiting, task: () => Promise<T>): Promise<T> {
     const before = [...new Set(keys)].flatMap((key) => this.#tails.get(key) ?? [])
     if (before.length === 0) return this.#hold(keys, begin(task))
-    let given: Fault | undefined
-    const turn = Promise.all(before).then(() => {
-      if (given !== undefined) throw given
-      return task()
-    })
-    const gaveUp = this.#patience(wait, turn, (fault) => {
-      given = fault
-    })
-    return Promise.race([this.#hold(keys, turn), gaveUp])
+    const free = Promise.all(before)
+    return this.#hold(keys, this.#turn(free, wait).then(task), free)
   }
 
-  #hold<T>(keys: readonly string[], turn: Promise<T>): Promise<T> {
-    if (keys.length === 0) return turn
-    const tail = turn.catch(() => undefined)
+  /** Later tasks wait for this one, and where it gave up, for those before it all the same. */
+  #hold<T>(keys: readonly string[], turn: Promise<T>, free?: Promise<unknown>): Promise<T> {
+    const tail = Promise.allSettled([free, turn])
     for (const key of keys) this.#tails.set(key, tail)
     void tail.then(() => this.#forget(keys, tail))
     return turn
   }
 
-  /** Rejects when waiting has become pointless; once the turn has come it is for the task to keep the deadline. */
-  #patience(
-    { deadline, cancellation }: Pick<Context, 'deadline' | 'cancellation'>,
-    turn: Promise<unknown>,
-    giveUp: (fault: Fault) => void,
-  ): Promise<never> {
-    return new Promise((_, reject) => {
-      const stop = (fault: Fault) => {
-        giveUp(fault)
-        reject(fault)
-      }
-      const left = Math.min(MOST_TIMEOUT, Math.max(0, deadline - this.#clock.monotonic()))
-      const timer = setTimeout(() => stop(busy()), left)
+  /** Once the turn has come, it is for the task to keep the deadline. */
+  #turn(free: Promise<unknown>, { deadline, cancellation }: Waiting): Promise<void> {
+    if (cancellation.cancelled) return Promise.reject(gone())
+    return new Promise((resolve, reject) => {
+      const left = deadline - this.#clock.monotonic()
+      const timer = setTimeout(() => stop(busy()), Math.min(MOST_TIMEOUT, Math.max(0, left)))
       const unsubscribe = cancellation.subscribe(() => stop(gone()))
-      const over = () => {
+      const stop = (fault?: Fault) => {
         clearTimeout(timer)
         unsubscribe()
+        if (fault === undefined) resolve()
+        else reject(fault)
       }
-      turn.then(over, over)
+      void free.then(() => stop(this.#clock.monotonic() < deadline ? undefined : busy()))
     })
   }
 

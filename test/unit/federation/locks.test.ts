@@ -84,6 +84,25 @@ test.each([
   expect(await next).toBe('done')
 })
 
+test('a task that has begun is not called off, by no deadline and by no caller that leaves', async () => {
+  let now = 0
+  const lock = new KeyedLock({ now: () => now, monotonic: () => now })
+  const log: string[] = []
+  const [first, second] = [held('first', log), held('second', log)]
+  const cancellation = new Cancellation()
+  const running = lock.run(['k'], patient, first.task)
+  const queued = lock.run(['k'], { ...patient, deadline: 5, cancellation }, second.task)
+  first.letGo()
+  await running
+  await turns()
+  expect(log).toContain('second begins')
+  now = 10
+  cancellation.cancel()
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  second.letGo()
+  expect(await queued).toBe('second')
+})
+
 /** Notes who works under which key, and in which order they came to it. */
 class Witness {
   readonly orders = new Map<string, number[]>()

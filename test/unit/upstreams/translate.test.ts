@@ -199,6 +199,7 @@ describe('ids', () => {
         const other = over(tierless, { name: 'other', ids: 'foreign' })
         expect(other.idHere(translation.shownId(id))).toBeUndefined()
       }),
+      { numRuns: 1000 },
     )
   })
 
