@@ -3,12 +3,6 @@ const K1 = 2
 /** How much the length of a text counts against it, from 0 to 1. */
 const B = 0.75
 
-/** How many texts were searched, and their average length in terms. */
-export interface Corpus {
-  readonly texts: number
-  readonly averageLength: number
-}
-
 /** What so many occurrences are worth in a text of that length: from 0 up to, but never, 1. */
 export function saturation(occurrences: number, length: number, averageLength: number): number {
   const relative = averageLength > 0 ? length / averageLength : 1

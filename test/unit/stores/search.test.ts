@@ -39,8 +39,13 @@ function shelfOf(texts: readonly string[]): Shelf {
   const settings = { name: 'x', tiers: [{ name: 'all' }], limits: {}, defaultLimit: 8 }
   const services = { clock: new HandClock(), newId: () => `id-${++last}` }
   const shelf = openShelf(db, settings, services)
-  remember(shelf, { records: texts.map((content) => ({ content })) })
+  fill(shelf, texts)
   return shelf
+}
+
+function fill(shelf: Shelf, texts: readonly string[]): void {
+  const records = texts.map((content) => ({ content }))
+  shelf.db.transaction(() => remember(shelf, { records }))()
 }
 
 function searchIn(shelf: Shelf, effort: Effort) {
@@ -78,6 +83,9 @@ test('counts of long lists are remembered only while they are about right', () =
   const shelf = shelfOf(Array.from({ length: 3000 }, () => 'common'))
   const { best } = searchIn(shelf, { budget: 100_000, depth: 128 })
   expect(best('common', Number.POSITIVE_INFINITY)).toHaveLength(3000)
-  remember(shelf, { records: Array.from({ length: 100 }, () => ({ content: 'common' })) })
+  fill(
+    shelf,
+    Array.from({ length: 100 }, () => 'common'),
+  )
   expect(best('common', Number.POSITIVE_INFINITY)).toHaveLength(3100)
 })
