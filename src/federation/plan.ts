@@ -32,7 +32,7 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
   const tiers = wantedTiers(layout, wanted)
   const skipped = new Map<string, string>()
   const targets: Target[] = []
-  if (tiers.size === 0) return { targets, skipped, absent: new Map() }
+  if (tiers.size === 0) return { targets, skipped, absent: absentFrom(layout, tiers) }
   for (const source of layout.sources) {
     const here = source.tiers.filter((tier) => tiers.has(tier))
     const where = source.translation.whereHere(wanted.where)

@@ -23,7 +23,10 @@ export interface Registry {
   readonly upstreams: readonly Upstream[]
   /** Counts up whenever a profile or a state changed, so that what was derived from them can be kept until then. */
   revision(): number
-  /** Waits for first readings that are under way, `patience` ms at the most: so that cold calls share one reading. */
+  /**
+   * Waits for first readings that are under way, so that cold calls share one reading: for each as long as a call of that
+   * upstream may take, and `patience` ms at the most.
+   */
   settled(patience: number): Promise<void>
   close(): Promise<void>
 }
@@ -91,13 +94,21 @@ function keepFresh(upstream: Upstream, random: () => number, changed: () => void
 }
 
 async function settle(upstreams: readonly Upstream[], patience: number): Promise<void> {
-  const unread = upstreams.filter((upstream) => upstream.profile === undefined)
-  const first = unread.flatMap((upstream) => upstream.firstReading ?? [])
-  if (first.length === 0) return
+  const unread = upstreams.filter(({ profile }) => profile === undefined)
+  await Promise.all(
+    unread.map(({ firstReading, config }) =>
+      firstReading === undefined
+        ? undefined
+        : atMost(Math.min(patience, config.timeout), firstReading),
+    ),
+  )
+}
+
+async function atMost(patience: number, task: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, patience)
   })
-  await Promise.race([Promise.all(first), limit])
+  await Promise.race([task, limit])
   clearTimeout(timer)
 }

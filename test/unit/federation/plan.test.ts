@@ -132,6 +132,18 @@ test('an unread upstream that no tier is mapped to yet might have any of them', 
   expect([...absent.keys()]).toEqual(['lost'])
 })
 
+test('where nobody has described itself, all are missing: that is no empty answer', () => {
+  const upstreams = [
+    upstreamOver('lost', new PlainMemory()),
+    upstreamOver('gone', new PlainMemory()),
+  ]
+  const configs = upstreams.map(({ config }) => config)
+  const empty = layOut({ upstreams: configs, tiers: [], recall }, upstreams)
+  const { targets, absent } = planReading(empty, { owner: undefined })
+  expect(targets).toEqual([])
+  expect([...absent.keys()]).toEqual(['lost', 'gone'])
+})
+
 test('an unknown tier is an error that lists the known', () => {
   expect(() => asked({ owner: undefined, tier: 'nowhere' })).toThrow(
     expect.objectContaining({

@@ -72,6 +72,19 @@ test('nobody waits longer than its patience, nor for a reading after the first',
   gated.waiting[1]?.fail(DOWN)
 })
 
+test('nobody waits for a first reading longer than a call of that upstream may take', async () => {
+  const gated = new Gated()
+  const { registry } = open({ a: gated }, { config: { timeout: 300 } })
+  const waiting = vi.fn()
+  const settled = registry.settled(2000).then(waiting)
+  await vi.advanceTimersByTimeAsync(299)
+  expect(waiting).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  await settled
+  expect(gated.seen).toBe(1)
+  gated.waiting[0]?.fail(DOWN)
+})
+
 test.each([
   [0, 0.8],
   [0.5, 1],
