@@ -96,7 +96,8 @@ async function existing(
   const known = new Set<string>()
   const [only] = layout.sources
   const alone = layout.sources.length === 1 && layout.absent.size === 0 && only?.profile.extended
-  if (named.length === 0 || alone) return known
+  const bare = named.every(({ entry }) => only?.translation.idHere(entry.id) === entry.id)
+  if (named.length === 0 || (alone && bare)) return known
   for (const [owner, items] of byOwner(named)) {
     const ids = items.map(({ entry }) => entry.id)
     const { located, silent } = await locate(parts, { ids, owner }, context)
