@@ -51,7 +51,7 @@ admin: { host: 127.0.0.1, port: 0 }
 data_dir: ./outer
 ${AUTH}upstreams:
   desk: { store: sqlite, path: desk.db }
-  team: { url: "${innerUrl}", auth: { bearer: "\${INNER_KEY}" }, owner: parameter }
+  team: { url: "${innerUrl}", auth: { bearer: "\${INNER_KEY}" }, owner: parameter, timeout: 20s }
 tiers:
   working: { kind: working, upstream: desk, capacity: 20, spill_to: episodic }
   episodic: { kind: episodic, upstream: team }

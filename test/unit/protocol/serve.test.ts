@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { withContract } from '../../../src/protocol/contract.js'
 import { A2mError, Fault } from '../../../src/protocol/errors.js'
 import { EXTENSION } from '../../../src/protocol/extension.js'
-import { GATEWAY_ROLE, type Memory } from '../../../src/protocol/memory.js'
+import { type Caller, GATEWAY_ROLE, type Memory } from '../../../src/protocol/memory.js'
 import type { Capability } from '../../../src/protocol/methods.js'
 import { serve } from '../../../src/protocol/serve.js'
 import { contextWithin } from '../../support/contexts.js'
@@ -19,7 +19,11 @@ function message(method: string, params?: unknown, id: unknown = 1): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-async function ask(text: string, memory = createRecorder().memory, caller = context.caller) {
+async function ask(
+  text: string,
+  memory = createRecorder().memory,
+  caller: Caller = context.caller,
+) {
   const { reply } = await serve(text, served(memory), { ...context, caller })
   return reply === undefined ? undefined : JSON.parse(reply)
 }
@@ -115,7 +119,7 @@ describe('what must be ignored cannot be malformed', () => {
     ['memory/recall', { prompt: 5, embedding: 'x', embeddings: 'yes', owner: {} }],
     ['memory/timeline', { prompt: [], owner: 5, [EXTENSION]: 'x' }],
     ['memory/describe', { owner: [] }],
-    ['memory/forget', { ids: ['a'], owner: '' }],
+    ['memory/forget', { ids: ['a'], session: 5, owner: null }],
     [
       'memory/remember',
       {
@@ -140,6 +144,16 @@ describe('what must be ignored cannot be malformed', () => {
     const { records, ids: _, ...rest } = seen[0]?.params ?? {}
     expect(rest).toEqual({})
     if (records !== undefined) expect(records).toEqual([{ content: 'c' }])
+  })
+
+  test('but a forget for one owner is not made one for all by it', async () => {
+    const text = message('memory/forget', { ids: ['a'], owner: 'anna' })
+    const { memory, seen } = createRecorder({ forgotten: 0 })
+    expect((await ask(text, memory)).error.code).toBe(-32003)
+    expect(seen).toEqual([])
+    const ownerless = { ...context.caller, scope: { kind: 'ownerless' as const } }
+    expect(await ask(text, memory, ownerless)).toHaveProperty('result')
+    expect(seen.map(({ params }) => params)).toEqual([{ ids: ['a'] }])
   })
 
   test('the extension is taken from a gateway, and then it is held to its shape', async () => {
