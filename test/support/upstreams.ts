@@ -54,7 +54,7 @@ export function upstreamOver(
   })
 }
 
-export const HTTP: UpstreamConfig['connect'] = {
+const HTTP: UpstreamConfig['connect'] = {
   kind: 'http',
   url: 'http://127.0.0.1/',
   bearer: undefined,
