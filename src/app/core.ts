@@ -15,6 +15,7 @@ import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { federationEvents, Standing } from './events.js'
 import { reachAll } from './reach.js'
+import { refuseTwinTiers } from './report.js'
 
 /** A gateway without its edges. */
 export interface Core {
@@ -54,7 +55,7 @@ interface Opening {
 async function openStateIn({ config, deps, closers }: Opening): Promise<State> {
   const { dataDir, durability } = config
   await mkdir(dataDir, { recursive: true })
-  const path = deps.state === 'none' ? ':memory:' : join(dataDir, STATE_FILE)
+  const path = deps.purpose === 'look' ? ':memory:' : join(dataDir, STATE_FILE)
   const state = openState({ path, durability })
   closers.add(() => state.close())
   return state
@@ -102,5 +103,6 @@ async function openFederation(
     events: federationEvents(log, metrics),
   })
   closers.add(() => federation.close())
+  if (deps.purpose === 'serve') refuseTwinTiers(config, federation.report())
   return federation
 }

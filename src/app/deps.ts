@@ -10,6 +10,6 @@ export interface AppDeps {
   /** Where the basics of a child's environment are taken from; nothing else of it reaches one. */
   readonly baseEnv: Readonly<Record<string, string | undefined>>
   readonly log: Log
-  /** `none` leaves alone what a gateway that runs beside this one has begun; for a look at what a configuration amounts to. */
-  readonly state: 'file' | 'none'
+  /** `look` leaves alone what a gateway beside this one has begun, and puts up with what keeps it from serving. */
+  readonly purpose: 'serve' | 'look'
 }

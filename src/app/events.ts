@@ -53,8 +53,7 @@ export class Standing {
 export function federationEvents(log: Log, metrics: Metrics): FederationEvents {
   return {
     blame(upstream, what, count) {
-      if (what === 'foreign_record') metrics.happened('foreign_record', upstream, count)
-      else metrics.happened('bad_reply', upstream)
+      metrics.happened(what, upstream, count)
       log.debug({ upstream, what, count }, 'an answer was put right')
     },
     fusion: (sizes) => metrics.fused(sizes),

@@ -1,4 +1,6 @@
 import type { TierConfig, UpstreamConfig } from '../config/config.js'
+import { Fault } from '../protocol/errors.js'
+import type { Memory } from '../protocol/memory.js'
 import type { StoreOptions, TierOption } from '../stores/options.js'
 import type { Metrics, UpstreamEvent } from '../telemetry/metrics.js'
 import { createClient } from '../transport/client.js'
@@ -28,7 +30,9 @@ export async function reachAll(
   const reached = new Map<string, Reached>()
   try {
     for (const upstream of upstreams) {
-      reached.set(upstream.name, await reach(upstream, { ...options, groups }))
+      const { name } = upstream
+      const way = await reach(upstream, { ...options, groups })
+      reached.set(name, countingBadReplies(name, way, options))
     }
     return reached
   } catch (thrown) {
@@ -99,4 +103,23 @@ function eventsOf(upstream: string, { log, happened }: ReachOptions): TransportE
       log.warn({ upstream, attempt, delay, reason }, 'it ended and is started again')
     },
   }
+}
+
+function countingBadReplies(
+  upstream: string,
+  { memory, ...rest }: Reached,
+  { happened }: ReachOptions,
+): Reached {
+  const counting: Memory = {
+    async call(method, params, context) {
+      try {
+        return await memory.call(method, params, context)
+      } catch (thrown) {
+        if (thrown instanceof Fault && thrown.kind === 'bad_reply') happened('bad_reply', upstream)
+        throw thrown
+      }
+    },
+    close: () => memory.close(),
+  }
+  return { memory: counting, ...rest }
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js'
+import { ConfigError } from '../config/errors.js'
 import type { Readiness } from '../edge/health.js'
 import type { Federation } from '../federation/federation.js'
 import type { Layout, TierLayout } from '../federation/layout.js'
@@ -105,5 +106,13 @@ export function profileForAnyone(profile: Description, config: Config, told: Tol
     ...profile,
     capabilities: CAPABILITIES.filter((capability) => capabilities.has(capability)),
     methods: METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability)),
+  }
+}
+
+/** Where the upstreams' own tiers are taken, one name from two of them is for the configuration to settle. */
+export function refuseTwinTiers({ federation }: Config, { layout }: Told): void {
+  const [problem] = layout.problems
+  if (federation.tiers.length === 0 && problem !== undefined) {
+    throw new ConfigError(['tiers'], problem)
   }
 }

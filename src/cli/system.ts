@@ -11,13 +11,13 @@ export const SYSTEM = { clock: systemClock, random: Math.random, randomBytes } a
 /** What a gateway takes from the process that it runs in. */
 export function depsFor(config: Config, { env }: Terminal): AppDeps {
   const log = createLog({ level: config.log.level, secrets: secretsOf(config) })
-  return { ...SYSTEM, baseEnv: env, log, state: 'file' }
+  return { ...SYSTEM, baseEnv: env, log, purpose: 'serve' }
 }
 
 /** The same for a look at what a configuration amounts to: it says in the end what a log would say on the way. */
 export function depsToLook(config: Config, { env }: Terminal): AppDeps {
   const log = createLog({ level: 'error', secrets: secretsOf(config) })
-  return { ...SYSTEM, baseEnv: env, log, state: 'none' }
+  return { ...SYSTEM, baseEnv: env, log, purpose: 'look' }
 }
 
 /** What is shorter in a child's environment is hardly a secret, and taking it out would garble every line. */

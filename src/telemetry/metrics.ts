@@ -7,6 +7,10 @@ import type { CallReport, Observer } from './report.js'
 export type UpstreamEvent =
   | 'profile_mismatch'
   | 'foreign_record'
+  | 'duplicate_record'
+  | 'ascending_scores'
+  | 'over_limit'
+  | 'ignored_where'
   | 'bad_reply'
   | 'child_restart'
   | 'stdout_noise'
@@ -196,6 +200,19 @@ const EVENTS: { readonly [E in UpstreamEvent]: readonly [name: string, help: str
     'a2m_foreign_records_total',
     'Records dropped from an answer because they were not the caller’s.',
   ],
+  duplicate_record: [
+    'a2m_duplicate_records_total',
+    'Records dropped because the same answer had them already.',
+  ],
+  ascending_scores: [
+    'a2m_ascending_scores_total',
+    'Answers whose records did not come by descending score and were put in order.',
+  ],
+  over_limit: ['a2m_over_limit_records_total', 'Records beyond the limit that was asked for.'],
+  ignored_where: [
+    'a2m_ignored_where_records_total',
+    'Records dropped because they did not pass the filter that was asked for.',
+  ],
   bad_reply: ['a2m_bad_replies_total', 'Replies that were not what the protocol says.'],
   child_restart: ['a2m_child_restarts_total', 'Times that a child process was started again.'],
   stdout_noise: [
@@ -208,6 +225,10 @@ function createHappened(registry: Registry): Metrics['happened'] {
   const counters: { readonly [E in UpstreamEvent]: Counter<'upstream'> } = {
     profile_mismatch: eventCounter(registry, 'profile_mismatch'),
     foreign_record: eventCounter(registry, 'foreign_record'),
+    duplicate_record: eventCounter(registry, 'duplicate_record'),
+    ascending_scores: eventCounter(registry, 'ascending_scores'),
+    over_limit: eventCounter(registry, 'over_limit'),
+    ignored_where: eventCounter(registry, 'ignored_where'),
     bad_reply: eventCounter(registry, 'bad_reply'),
     child_restart: eventCounter(registry, 'child_restart'),
     stdout_noise: eventCounter(registry, 'stdout_noise'),

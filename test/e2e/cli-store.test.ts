@@ -131,6 +131,7 @@ describe('three stores behind a gateway, as the example has them', () => {
       .replace('http://127.0.0.1:9001/', await transcripts.told(LISTENING))
       .replace('http://127.0.0.1:9002/', await vectors.told(LISTENING))
       .replace('dist/cli/main.js', MAIN)
+      .replace('timeout: 1s', 'timeout: 10s')
     const file = fileIn(cwd, 'gateway.yaml', `${text}\nadmin: off\n`)
     return { cwd, file, vectors }
   }
@@ -139,6 +140,9 @@ describe('three stores behind a gateway, as the example has them', () => {
     const { cwd, file, vectors } = await threeStores()
     const gateway = new Program(['serve', '-c', file, '--port', '0'], { cwd })
     const url = await gateway.told(LISTENING)
+    for (const name of ['transcripts', 'vectors', 'facts']) {
+      await gateway.told(new RegExp(`"upstream":"${name}","state":"(up)"`))
+    }
     const records = ['working', 'episodic', 'procedural'].map((tier) => ({
       content: `the key of the ${tier} tier`,
       tier,
@@ -171,4 +175,18 @@ describe('three stores behind a gateway, as the example has them', () => {
       problems: [expect.stringMatching(/^upstream vectors is unread: /)],
     })
   })
+})
+
+test('two upstreams that declare one tier end the start with 2, and check says so', async () => {
+  const cwd = emptyFolder()
+  const upstreams = 'a: { store: sqlite, path: a.db }, b: { store: sqlite, path: b.db }'
+  const file = fileIn(cwd, 'gateway.yaml', `upstreams: { ${upstreams} }\nlog: { level: silent }\n`)
+  const served = await run(['serve', '-c', file, '--port', '0'], { cwd })
+  expect(served.code).toBe(2)
+  expect(served.stderr).toMatch(
+    /^a2m-gateway: tiers: tier "working" is declared by a and by b: .*\n$/,
+  )
+  const checked = await run(['check', '-c', file], { cwd })
+  expect(checked.code).toBe(1)
+  expect(checked.stdout).toMatch(/^wrong: tier "working" is declared by a and by b/m)
 })
