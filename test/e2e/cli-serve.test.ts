@@ -127,7 +127,7 @@ describe('a start that fails says why in one line and ends with 1', () => {
 })
 
 describe('a signal', () => {
-  test('lets the call under way finish, a second one does not', async () => {
+  test('the second one ends it at once, whatever is under way', async () => {
     const asked = { resolve: (): void => {} }
     const reached = new Promise<void>((resolve) => {
       asked.resolve = resolve
