@@ -1,7 +1,9 @@
 import type { TierConfig, UpstreamConfig } from '../config/config.js'
+import { secretsOf } from '../config/secrets.js'
 import { Fault } from '../protocol/errors.js'
 import type { Memory } from '../protocol/memory.js'
 import type { StoreOptions, TierOption } from '../stores/options.js'
+import { createScrub } from '../telemetry/logs.js'
 import type { Metrics, UpstreamEvent } from '../telemetry/metrics.js'
 import { createClient } from '../transport/client.js'
 import type { TransportEvents } from '../transport/events.js'
@@ -10,6 +12,7 @@ import { createWorkerStore } from '../transport/in-process.js'
 import { ProcessGroups } from '../transport/process-group.js'
 import { createStdioWire } from '../transport/stdio.js'
 import type { Reached } from '../upstreams/upstream.js'
+import { withDiscretion } from '../upstreams/with-discretion.js'
 import type { AppDeps } from './deps.js'
 
 export interface ReachOptions extends Pick<AppDeps, 'clock' | 'random' | 'baseEnv' | 'log'> {
@@ -32,7 +35,7 @@ export async function reachAll(
     for (const upstream of upstreams) {
       const { name } = upstream
       const way = await reach(upstream, { ...options, groups })
-      reached.set(name, countingBadReplies(name, way, options))
+      reached.set(name, discreet(upstream, countingBadReplies(name, way, options)))
     }
     return reached
   } catch (thrown) {
@@ -122,4 +125,10 @@ function countingBadReplies(
     close: () => memory.close(),
   }
   return { memory: counting, ...rest }
+}
+
+function discreet(upstream: UpstreamConfig, { memory, ...rest }: Reached): Reached {
+  const secrets = secretsOf(upstream)
+  if (secrets.length === 0) return { memory, ...rest }
+  return { memory: withDiscretion(memory, createScrub(secrets)), ...rest }
 }

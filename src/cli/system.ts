@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AppDeps } from '../app/deps.js'
 import type { Config } from '../config/config.js'
+import { secretsOf } from '../config/secrets.js'
 import { systemClock } from '../protocol/time.js'
 import { createLog } from '../telemetry/logs.js'
 import type { Terminal } from './terminal.js'
@@ -10,23 +11,16 @@ export const SYSTEM = { clock: systemClock, random: Math.random, randomBytes } a
 
 /** What a gateway takes from the process that it runs in. */
 export function depsFor(config: Config, { env }: Terminal): AppDeps {
-  const log = createLog({ level: config.log.level, secrets: secretsOf(config) })
+  const log = createLog({ level: config.log.level, secrets: allSecrets(config) })
   return { ...SYSTEM, baseEnv: env, log, purpose: 'serve' }
 }
 
 /** The same for a look at what a configuration amounts to: it says in the end what a log would say on the way. */
 export function depsToLook(config: Config, { env }: Terminal): AppDeps {
-  const log = createLog({ level: 'error', secrets: secretsOf(config) })
+  const log = createLog({ level: 'error', secrets: allSecrets(config) })
   return { ...SYSTEM, baseEnv: env, log, purpose: 'look' }
 }
 
-/** What is shorter in a child's environment is hardly a secret, and taking it out would garble every line. */
-const SHORTEST_SECRET = 8
-
-function secretsOf({ federation }: Config): readonly string[] {
-  return federation.upstreams.flatMap(({ connect }) => {
-    if (connect.kind === 'http') return connect.bearer === undefined ? [] : [connect.bearer]
-    if (connect.kind === 'store') return []
-    return Object.values(connect.env).filter((value) => value.length >= SHORTEST_SECRET)
-  })
+function allSecrets({ federation }: Config): readonly string[] {
+  return federation.upstreams.flatMap(secretsOf)
 }
