@@ -77,7 +77,7 @@ function measureFusion(): MicroResult['fusion'] {
 
 function measureVoter(): MicroResult['voter'] {
   const keeper = { read: () => undefined, write: () => {} }
-  const backgrounds = new Backgrounds(keeper, systemClock)
+  const backgrounds = new Backgrounds(keeper, systemClock, () => {})
   const lexical = new Lexical({ weight: 1, terms: new TermCache(new Tokenizer()), backgrounds })
   const batches = Array.from({ length: 400 }, () =>
     Array.from({ length: CANDIDATES }, (_, place) => record(`${place}`, prose.text(CHARACTERS))),

@@ -1,5 +1,5 @@
 import type { MemoryRecord } from '../protocol/records.js'
-import type { Owner } from '../protocol/scope.js'
+import { type Owner, ownerKey } from '../protocol/scope.js'
 import type { Arrived } from '../upstreams/translate.js'
 import type { Target } from './plan.js'
 
@@ -52,9 +52,9 @@ export function arrivals(
   return { arrived, unmatched: counts.unmatched }
 }
 
-/** What makes two records one before their contents are looked at; no owner and id run into another's. */
+/** What makes two records one before their contents are looked at. */
 export function identityOf({ owner, id }: Pick<MemoryRecord, 'owner' | 'id'>): string {
-  return owner === undefined ? `\0${id}` : `${owner.length}\0${owner}${id}`
+  return ownerKey(owner ?? null) + id
 }
 
 /** §5.3: scores descend. Where they do not, the scores are taken at their word and the order is not. */

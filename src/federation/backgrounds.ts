@@ -35,6 +35,7 @@ const GROWTH = 2
 export class Backgrounds {
   readonly #keeper: BackgroundKeeper
   readonly #clock: Clock
+  readonly #unkept: (problem: string) => void
   readonly #held: LRUCache<string, Held>
   readonly #asked = new LRUCache<string, Asked>({
     max: HELD_QUESTIONS,
@@ -42,9 +43,11 @@ export class Backgrounds {
     sizeCalculation: (_, key) => key.length,
   })
 
-  constructor(keeper: BackgroundKeeper, clock: Clock) {
+  /** `unkept` hears why something learnt could not be written out. */
+  constructor(keeper: BackgroundKeeper, clock: Clock, unkept: (problem: string) => void) {
     this.#keeper = keeper
     this.#clock = clock
+    this.#unkept = unkept
     this.#held = new LRUCache<string, Held>({
       max: HELD_OWNERS,
       dispose: (held, owner) => this.#keep(owner, held),
@@ -100,7 +103,13 @@ export class Backgrounds {
     this.#keep(owner, held)
   }
 
+  /** What cannot be kept is learnt again; no answer fails for it. */
   #keep(owner: string, { background }: Held): void {
-    if (background.changed) this.#keeper.write(owner, background.write(), this.#clock.now())
+    if (!background.changed) return
+    try {
+      this.#keeper.write(owner, background.write(), this.#clock.now())
+    } catch (thrown) {
+      this.#unkept(thrown instanceof Error ? thrown.message : String(thrown))
+    }
   }
 }

@@ -4,9 +4,10 @@ import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
+import { identityOf } from './arrivals.js'
 import { countTiers } from './counts.js'
 import type { Layout, TierLayout } from './layout.js'
-import { batches, holder, identity, type Located, listAll, refuseSilence } from './locate.js'
+import { batches, holder, type Located, listAll, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
@@ -95,7 +96,7 @@ function byAge(records: readonly Located[]): Located[][] {
   const groups = new Map<string, Located[]>()
   for (const found of records) {
     const { group } = found.record
-    const key = group === undefined ? `id:${identity(found.record)}` : `group:${group}`
+    const key = group === undefined ? `id:${identityOf(found.record)}` : `group:${group}`
     const members = groups.get(key)
     if (members === undefined) groups.set(key, [found])
     else members.push(found)

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../protocol/memory.js'
-import type { Owner } from '../protocol/scope.js'
+import { type Owner, ownerKey } from '../protocol/scope.js'
 import { ask } from './fan-out.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
@@ -45,7 +45,7 @@ export async function countTiers(
 }
 
 function key(source: Source, owner: Owner): string {
-  return `${owner ?? ''}\0${owner === undefined ? 'any' : owner === null ? 'none' : 'owner'}\0${source.name}`
+  return ownerKey(owner) + source.name
 }
 
 async function countAt(

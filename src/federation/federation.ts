@@ -105,7 +105,9 @@ function createParts(options: FederationOptions): Parts {
     lexical: new Lexical({
       weight: config.recall.voters.lexical,
       terms: new TermCache(options.tokenizer),
-      backgrounds: new Backgrounds(state.backgrounds, clock),
+      backgrounds: new Backgrounds(state.backgrounds, clock, (problem) =>
+        events.unfinished(`term frequencies were not kept: ${problem}`),
+      ),
     }),
     knownCounts: createKnownCounts(),
     locks: new KeyedLock(clock),

@@ -3,11 +3,11 @@ import type { Where } from '../protocol/matches.js'
 import type { Context } from '../protocol/memory.js'
 import type { FederationReport, ParamsOf, ResultOf } from '../protocol/methods.js'
 import { ownerOf } from '../protocol/scope.js'
+import { identityOf } from './arrivals.js'
 import type { Source } from './layout.js'
 import {
   batches,
   type Found,
-  identity,
   type Located,
   listAll,
   locate,
@@ -79,10 +79,10 @@ async function selectByQuery(parts: Parts, params: Params, context: Context): Pr
   const wanted = records.map(({ id }) => id).filter((id) => !ids?.length || ids.includes(id))
   if (wanted.length === 0) return { located: [], silent: [], clipped: [] }
   const found = await locate(parts, { ids: wanted, owner: ownerOf(params) }, context)
-  const recalled = new Set(records.map(identity))
+  const recalled = new Set(records.map(identityOf))
   const located = found.located.filter(({ record, source, hereId }) => {
     const qualified = { ...record, id: source.translation.qualifiedId(hereId) }
-    return recalled.has(identity(record)) || recalled.has(identity(qualified))
+    return recalled.has(identityOf(record)) || recalled.has(identityOf(qualified))
   })
   return { ...found, located, clipped: [] }
 }
@@ -127,7 +127,7 @@ async function eraseAll(
       return { source, ...(await erase(parts, source, { ids, owner }, context)) }
     }),
   )
-  const twice = located.length - new Set(located.map(({ record }) => identity(record))).size
+  const twice = located.length - new Set(located.map(({ record }) => identityOf(record))).size
   const gone = Math.max(0, ends.reduce((sum, end) => sum + end.gone, 0) - twice)
   const failed = ends.filter((end) => end.failed !== undefined).map(({ source }) => source.name)
   if (failed.length > 0) throw unconfirmed(failed, before + gone)

@@ -2,7 +2,8 @@ import { A2mError, invalidParams } from '../protocol/errors.js'
 import type { Where } from '../protocol/matches.js'
 import type { Context } from '../protocol/memory.js'
 import type { MemoryRecord } from '../protocol/records.js'
-import type { Owner } from '../protocol/scope.js'
+import { type Owner, ownerKey } from '../protocol/scope.js'
+import { identityOf } from './arrivals.js'
 import { type Answer, fanOut } from './fan-out.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
@@ -141,11 +142,6 @@ export function holder(record: MemoryRecord): string | null {
   return record.owner ?? null
 }
 
-/** What makes two finds one record. */
-export function identity(record: MemoryRecord): string {
-  return `${record.owner ?? ''}\0${record.id}`
-}
-
 /** Records of one owner at one upstream. */
 export interface Batch {
   readonly source: Source
@@ -158,7 +154,7 @@ export function batches(located: readonly Located[]): Batch[] {
   const found = new Map<string, Batch>()
   for (const entry of located) {
     const owner = holder(entry.record)
-    const key = `${owner ?? ''}\0${owner === null}\0${entry.source.name}`
+    const key = ownerKey(owner) + entry.source.name
     const batch = found.get(key) ?? { source: entry.source, owner, records: [] }
     batch.records.push(entry)
     found.set(key, batch)
@@ -171,8 +167,8 @@ export function refuseAmbiguity(located: readonly Located[], ids: readonly strin
   const named = new Set(ids)
   const contents = new Map<string, Located>()
   for (const found of located) {
-    const other = contents.get(identity(found.record))
-    contents.set(identity(found.record), found)
+    const other = contents.get(identityOf(found.record))
+    contents.set(identityOf(found.record), found)
     if (other === undefined || other.record.content === found.record.content) continue
     const choices = [other, found].map(({ source, hereId }) =>
       source.translation.qualifiedId(hereId),

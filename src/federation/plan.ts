@@ -58,9 +58,14 @@ function whySkipped(source: Source, here: readonly string[], owner: Owner): stri
   return mixesOwners(source, owner) ? 'it does not keep owners apart' : undefined
 }
 
-/** A writable upstream without owners holds whoever's records: nothing for a caller that has but its own. */
+/**
+ * An upstream that keeps no owners apart holds whoever's records: nothing for a caller that has but its own. Only where the
+ * configuration says of one that nothing is written to it is it common ground.
+ */
 export function mixesOwners(source: Source, owner: Owner): boolean {
-  return typeof owner === 'string' && source.owners === 'common' && source.writable
+  if (typeof owner !== 'string' || source.owners === 'apart') return false
+  const { access, owner: way } = source.upstream.config
+  return source.writable || !(access === 'read-only' || way === 'none')
 }
 
 function wantedTiers(layout: Layout, { tier, where }: Wanted): ReadonlySet<string> {

@@ -1,6 +1,7 @@
 import { invalidParams } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
+import { type Owner, ownerKey } from '../protocol/scope.js'
 import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
 import type { Handler } from './parts.js'
 import { tierNamed } from './plan.js'
@@ -26,6 +27,6 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
 }
 
 /** Moves of one owner's records follow one another, and so do those of everybody's. */
-export function moveKeys(owner: string | null | undefined): string[] {
-  return [owner === undefined ? 'move' : `move:${owner ?? ''}:${owner === null}`]
+export function moveKeys(owner: Owner): string[] {
+  return [`move:${ownerKey(owner)}`]
 }

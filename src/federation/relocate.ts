@@ -1,17 +1,10 @@
 import { invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
-import type { Owner } from '../protocol/scope.js'
+import { type Owner, ownerKey } from '../protocol/scope.js'
+import { identityOf } from './arrivals.js'
 import { ask } from './fan-out.js'
 import type { Source, TierLayout } from './layout.js'
-import {
-  type Batch,
-  batches,
-  holder,
-  identity,
-  type Located,
-  listAll,
-  refuseSilence,
-} from './locate.js'
+import { type Batch, batches, holder, type Located, listAll, refuseSilence } from './locate.js'
 import { moveRecords } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners } from './plan.js'
@@ -74,11 +67,11 @@ export async function withGroups(
 }
 
 function groupOf(record: Located['record']): string {
-  return `${record.owner ?? ''}\0${record.group}`
+  return `${ownerKey(holder(record))}${record.group}`
 }
 
 function place({ source, record }: Located): string {
-  return `${identity(record)}\0${source.name}`
+  return `${source.name}:${identityOf(record)}`
 }
 
 function refuseStuck({ source, record }: Located, home: Source, tier: TierLayout): void {

@@ -3,6 +3,7 @@ import { type Carried, EXTENSION } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Entry } from '../protocol/records.js'
+import { ownerKey } from '../protocol/scope.js'
 import type { WritePart } from '../state/journal.js'
 import type { Outbound } from '../upstreams/translate.js'
 import type { Layout, Source } from './layout.js'
@@ -83,7 +84,7 @@ function prepare(parts: Parts, layout: Layout, { entry, path, carried }: Raw): P
 
 /** Under which an id is looked up: what one owner sees by it. */
 function wanted(owner: string | null, id: string): string {
-  return `${owner ?? ''}\0${owner === null}\0${id}`
+  return ownerKey(owner) + id
 }
 
 /** Which of the callers' ids exist, as `wanted` names them. Asks nobody where the only possible place keeps ids by owner itself. */

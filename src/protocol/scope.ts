@@ -6,6 +6,12 @@ import type { Method, ParamsOf, ResultOf } from './methods.js'
 /** Whose records one call is about: one owner's, those without an owner (null), or anyone's (undefined). */
 export type Owner = string | null | undefined
 
+/** Begins every key under which something of an owner is kept, so that no owner's key can be another's. */
+export function ownerKey(owner: Owner): string {
+  if (owner === undefined) return 'any:'
+  return owner === null ? 'none:' : `${owner.length}:${owner}`
+}
+
 /** What happens to a call that names an owner outside the caller's scope (§6): an error, or as if it had named none. */
 export type OwnerMismatch = 'deny' | 'ignore'
 

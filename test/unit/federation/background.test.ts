@@ -90,7 +90,7 @@ describe('the backgrounds of all owners', () => {
       read: (owner: string) => kept.get(owner),
       write: (owner: string, bytes: Uint8Array) => void kept.set(owner, bytes),
     }
-    return new Backgrounds(keeper, clock)
+    return new Backgrounds(keeper, clock, () => {})
   }
 
   const learn = (owner: string, times: number, hash = 1) => {
@@ -145,5 +145,18 @@ describe('the backgrounds of all owners', () => {
     backgrounds.close()
     backgrounds = restarted()
     expect(backgrounds.snapshotFor('alice', 'why').texts).toBe(4)
+  })
+
+  test('a disk that takes nothing is told of, and no question fails for it', () => {
+    const problems: string[] = []
+    const full = () => {
+      throw new Error('the disk is full')
+    }
+    const stuck = new Backgrounds({ read: () => undefined, write: full }, clock, (problem) =>
+      problems.push(problem),
+    )
+    for (let n = 0; n < 2; n++) stuck.learn('alice', terms(1))
+    expect(stuck.snapshotFor('alice', 'why').texts).toBe(2)
+    expect(problems).toEqual(['the disk is full'])
   })
 })

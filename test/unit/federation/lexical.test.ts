@@ -147,7 +147,7 @@ describe('the voter', () => {
 
   function lexicalOf(weight = 1): Lexical {
     const keeper = { read: () => undefined, write: () => {} }
-    const backgrounds = new Backgrounds(keeper, new HandClock())
+    const backgrounds = new Backgrounds(keeper, new HandClock(), () => {})
     return new Lexical({ weight, terms: new TermCache(tokenizer), backgrounds })
   }
 

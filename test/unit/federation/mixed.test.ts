@@ -25,7 +25,7 @@ test('a read-only archive is shown under its name, takes nothing away, and is co
   fixture = await openFederation({
     upstreams: {
       facts: { memory: memory(SCOPED) },
-      archive: { memory: archive, config: { connect: http } },
+      archive: { memory: archive, config: { connect: http, owner: 'none' } },
     },
     tiers: [tierConfig('episodic', 'facts', { also: ['archive'] })],
   })
@@ -82,6 +82,25 @@ test('a writable store that keeps no owners apart serves nobody who has one', as
   await call('memory/remember', write, contextOf({ kind: 'ownerless' }))
   expect((await call('memory/timeline', {}, anyContext())).records).toHaveLength(2)
 })
+
+test.each([
+  [{ owner: 'none' } as const, ['1']],
+  [{ access: 'read-only' } as const, ['1']],
+  [{}, []],
+])(
+  'a store found read-only is common ground only where the configuration says so: %j',
+  async (config, seen) => {
+    const archive = memory({ readOnly: true }, record('1', 'whose?'))
+    fixture = await openFederation({
+      upstreams: { facts: { memory: memory(SCOPED) }, archive: { memory: archive, config } },
+      tiers: [tierConfig('facts', 'facts', { also: ['archive'] })],
+    })
+    const { call } = fixture.federation
+    const { records } = await call('memory/timeline', {}, ownerContext('alice'))
+    expect(records.map(({ id }) => id)).toEqual(seen)
+    expect((await call('memory/timeline', {}, anyContext())).records).toHaveLength(1)
+  },
+)
 
 test('an upstream that ignores owners has its foreign records dropped and counted', async () => {
   const leaky = memory(

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const upstreams = [
     await readUpstream('facts', { ...FULL, tiers: ['working', 'semantic'] }),
     await readUpstream('notes', {}),
-    await readUpstream('archive', { readOnly: true }),
+    await readUpstream('archive', { readOnly: true }, { owner: 'none' }),
     upstreamOver('lost', new PlainMemory()),
   ]
   const tiers = [
