@@ -42,20 +42,29 @@ function say(what: string, figure: string): void {
   process.stdout.write(`${what.padEnd(58)} ${figure}\n`)
 }
 
-function spread(times: number[]): string {
-  times.sort((left, right) => left - right)
-  const at = (part: number): string => (times[Math.floor(times.length * part)] ?? 0).toFixed(2)
-  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, worst ${at(0.9999)} ms`
+function spread({ taken, cpu }: Times): string {
+  taken.sort((left, right) => left - right)
+  const at = (part: number): string => (taken[Math.floor(taken.length * part)] ?? 0).toFixed(2)
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, worst ${at(0.9999)} ms, processor ${cpu.toFixed(2)} ms each`
 }
 
-async function timed(times: number, work: (turn: number) => Promise<unknown>): Promise<number[]> {
+interface Times {
+  /** Ms by the clock of each turn. */
+  readonly taken: number[]
+  /** Ms of processor a turn, which neighbours on a busy machine change less. */
+  readonly cpu: number
+}
+
+async function timed(times: number, work: () => Promise<unknown>): Promise<Times> {
   const taken: number[] = []
+  const before = process.cpuUsage()
   for (let turn = 0; turn < times; turn++) {
     const start = performance.now()
-    await work(turn)
+    await work()
     taken.push(performance.now() - start)
   }
-  return taken
+  const { user, system } = process.cpuUsage(before)
+  return { taken, cpu: (user + system) / 1000 / times }
 }
 
 async function build(store: Memory, records: number, zipf: Zipf): Promise<void> {

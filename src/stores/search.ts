@@ -17,7 +17,7 @@ export interface Effort {
 const EFFORT: Effort = { budget: 50_000, depth: 128 }
 const BUDGET_GROWTH = 8
 /** To read a list, however short, costs as much as so many postings. */
-const LIST_COST = 50
+const LIST_COST = 10
 /** Query terms that are looked up: a longer text is searched by its rarest. */
 const MOST_TERMS = 64
 
