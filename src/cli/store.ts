@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { StoreApp } from '../app/store.js'
 import { createLog } from '../telemetry/logs.js'
@@ -49,7 +50,7 @@ async function serve(options: StoreCommand, terminal: Terminal): Promise<void> {
   const { openStoreApp, STORE_SHUTDOWN_MS } = await import('../app/store.js')
   const app = await openStoreApp({
     store: {
-      path: options.path,
+      path: resolve(terminal.cwd, options.path),
       ...(options.tiers === undefined ? {} : { tiers: options.tiers }),
       access: options.readOnly ? 'read-only' : 'read-write',
     },
