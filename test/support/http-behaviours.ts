@@ -12,14 +12,14 @@ export interface Received {
 }
 
 /** What a behaviour has to do with. `turn` counts the requests of one connection from 1. */
-interface Turn {
+export interface Turn {
   readonly response: ServerResponse
   readonly message: IncomingMessage
   readonly request: Received
   readonly turn: number
 }
 
-type Behaviour = (turn: Turn) => void
+export type Behaviour = (turn: Turn) => void
 
 /** The kinds of HTTP server that a transport must cope with, by what they do with a request. */
 export const BEHAVIOURS = {
