@@ -31,16 +31,58 @@ export interface Fused {
   readonly record: MemoryRecord
   /** Its time as exactly as its upstream told it. */
   readonly at: string
-  readonly votes: readonly Explanation[number][]
+  readonly votes: Explanation
 }
 
-interface Candidate {
-  readonly record: MemoryRecord
+/** A record on its way into the order. What is told of it is made when it is read, since most are cut off unread. */
+class Candidate implements Fused {
   readonly at: string
-  readonly list: RankedList
-  readonly votes: { list: string; rank: number; weight: number; share: number }[]
+  /** The record as it arrived. */
+  readonly found: MemoryRecord
+  /** Another record with this one's id and owner. */
+  namesake: Candidate | undefined
+  ambiguous = false
   sum: number
-  ambiguous: boolean
+  best = 1
+  readonly #list: RankedList
+  readonly #rank: number
+  readonly #share: number
+  #others: Explanation | undefined
+
+  constructor({ record, at }: Arrived, list: RankedList, { rank, share }: Place) {
+    this.found = record
+    this.at = at
+    this.#list = list
+    this.#rank = rank
+    this.#share = share
+    this.sum = share
+  }
+
+  vote(vote: Explanation[number]): void {
+    this.#others ??= []
+    this.#others.push(vote)
+    this.sum += vote.share
+  }
+
+  get record(): MemoryRecord {
+    const { found, best, sum, ambiguous } = this
+    const id = ambiguous ? this.#list.qualify(found.id) : found.id
+    return { ...found, id, score: Math.min(1, sum / best) }
+  }
+
+  get votes(): Explanation {
+    const first = { list: this.#list.name, rank: this.#rank, weight: 1, share: this.#share }
+    return [first, ...(this.#others ?? [])].map((vote) => ({
+      ...vote,
+      share: vote.share / this.best,
+    }))
+  }
+}
+
+/** Where a record stands in a list, and what that gives it. */
+interface Place {
+  readonly rank: number
+  readonly share: number
 }
 
 /**
@@ -52,62 +94,55 @@ export function fuse(lists: readonly RankedList[], { k, asked, voters }: FuseOpt
   const candidates = collect(lists, k)
   vote(candidates, voters, k)
   const best = (asked + voters.reduce((sum, voter) => sum + voter.weight, 0)) / (k + 1)
-  const ordered = candidates.toSorted((a, b) => b.sum - a.sum)
-  return ordered.map((candidate) => finish(candidate, best))
+  for (const candidate of candidates) candidate.best = best
+  return candidates.sort((a, b) => b.sum - a.sum)
 }
 
 function collect(lists: readonly RankedList[], k: number): Candidate[] {
   const candidates: Candidate[] = []
-  const byIdentity = new Map<string, Candidate[]>()
+  const byIdentity = new Map<string, Candidate>()
   for (const list of lists) {
-    list.arrived.forEach(({ record, at }, index) => {
+    list.arrived.forEach((arrived, index) => {
       const rank = index + 1
       const share = 1 / (k + rank)
-      const vote = { list: list.name, rank, weight: 1, share }
-      const identity = identityOf(record)
-      const namesakes = byIdentity.get(identity)
-      const same = namesakes?.find((other) => other.record.content === record.content)
+      const identity = identityOf(arrived.record)
+      const namesake = byIdentity.get(identity)
+      const same = withContent(namesake, arrived.record.content)
       if (same !== undefined) {
-        same.votes.push(vote)
-        same.sum += share
+        same.vote({ list: list.name, rank, weight: 1, share })
         return
       }
-      const candidate = {
-        record,
-        at,
-        list,
-        votes: [vote],
-        sum: share,
-        ambiguous: namesakes !== undefined,
-      }
-      if (namesakes === undefined) byIdentity.set(identity, [candidate])
-      else distinguish(namesakes, candidate)
+      const candidate = new Candidate(arrived, list, { rank, share })
+      if (namesake !== undefined) distinguish(candidate, namesake)
+      byIdentity.set(identity, candidate)
       candidates.push(candidate)
     })
   }
   return candidates
 }
 
-function distinguish(namesakes: Candidate[], candidate: Candidate): void {
-  namesakes.push(candidate)
-  for (const namesake of namesakes) namesake.ambiguous = true
+function withContent(first: Candidate | undefined, content: string): Candidate | undefined {
+  let candidate = first
+  while (candidate !== undefined && candidate.found.content !== content) {
+    candidate = candidate.namesake
+  }
+  return candidate
+}
+
+function distinguish(candidate: Candidate, namesake: Candidate): void {
+  candidate.namesake = namesake
+  candidate.ambiguous = true
+  namesake.ambiguous = true
 }
 
 function vote(candidates: readonly Candidate[], voters: readonly Voter[], k: number): void {
   if (voters.length === 0) return
-  const records = candidates.map((candidate) => candidate.record)
+  const records = candidates.map(({ found }) => found)
   for (const { name, weight, rank } of voters) {
     const ranked = [...new Set(rank(records))].flatMap((index) => candidates[index] ?? [])
-    ranked.forEach((candidate, place) => {
-      const share = weight / (k + place + 1)
-      candidate.votes.push({ list: name, rank: place + 1, weight, share })
-      candidate.sum += share
+    ranked.forEach((candidate, index) => {
+      const share = weight / (k + index + 1)
+      candidate.vote({ list: name, rank: index + 1, weight, share })
     })
   }
-}
-
-function finish({ record, at, list, votes, sum, ambiguous }: Candidate, best: number): Fused {
-  for (const vote of votes) vote.share /= best
-  const id = ambiguous ? list.qualify(record.id) : record.id
-  return { record: { ...record, id, score: Math.min(1, sum / best) }, at, votes }
 }

@@ -75,7 +75,7 @@ function newestFirst(fused: readonly Fused[], k: number): Fused[] {
   return ordered.map((entry, index) => {
     const score = (k + 1) / (k + index + 1)
     const votes = [{ list: 'recency', rank: index + 1, weight: 1, share: score }]
-    return { ...entry, record: { ...entry.record, score }, votes }
+    return { at: entry.at, record: { ...entry.record, score }, votes }
   })
 }
 
@@ -90,6 +90,6 @@ function finish(
   const worthy =
     min_score === undefined ? fused : fused.filter(({ record }) => (record.score ?? 0) >= min_score)
   return first(worthy, limit).map(({ record, votes }) =>
-    explain ? { ...record, explain: [...votes] } : record,
+    explain ? { ...record, explain: votes } : record,
   )
 }
