@@ -45,7 +45,7 @@ async function moveStep(parts: Parts, moving: Moving, context: Context): Promise
 }
 
 /** The steps of a move after its intent; each may be done again. Returns how many records arrived. */
-export async function carryOver(
+async function carryOver(
   parts: Parts,
   id: string,
   moving: Moving,

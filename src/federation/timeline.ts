@@ -53,7 +53,7 @@ function paramsFor(
 }
 
 /** Oldest first; equal instants keep the order of their upstream, and the upstreams that of the configuration. */
-export function mergeByInstant(lists: readonly RankedList[]): MemoryRecord[] {
+function mergeByInstant(lists: readonly RankedList[]): MemoryRecord[] {
   const fused = fuse(lists, { k: 60, asked: lists.length, voters: [] })
   const dated = fused.map((entry) => ({ entry, instant: parseInstant(entry.at) ?? 0 }))
   return dated.sort((a, b) => a.instant - b.instant).map(({ entry }) => withoutScore(entry))

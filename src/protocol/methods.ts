@@ -65,7 +65,7 @@ const selecting = {
 }
 
 /** What happened at one upstream of a federation in one call. */
-export const upstreamReportSchema: z.ZodType<UpstreamReport> = z.object({
+const upstreamReportSchema: z.ZodType<UpstreamReport> = z.object({
   state: z.enum(['ok', 'failed', 'timeout', 'refused', 'skipped']),
   ms: z.number(),
   count: z.int(),
@@ -89,7 +89,7 @@ export interface FederationReport {
   partial: boolean
   upstreams: Record<string, UpstreamReport>
 }
-export const federationReportSchema: z.ZodType<FederationReport> = z.object({
+const federationReportSchema: z.ZodType<FederationReport> = z.object({
   partial: z.boolean(),
   upstreams: z.record(z.string(), upstreamReportSchema),
 })
@@ -185,7 +185,7 @@ interface Spec {
 }
 
 /** Every method of A2M 0.1: the capability that brings it, what it does, and the shape of both directions. */
-export const METHODS = {
+const METHODS = {
   'memory/describe': {
     capability: 'core',
     kind: 'describe',

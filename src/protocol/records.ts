@@ -3,7 +3,7 @@ import { JsonText } from './json.js'
 import { parseInstant } from './time.js'
 
 /** Metadata is any JSON object, kept as its source text (§3.1: round-tripped byte for byte in structure). */
-export const metadataSchema = z.custom<JsonText>(
+const metadataSchema = z.custom<JsonText>(
   (value) => value instanceof JsonText && value.text.startsWith('{'),
   'must be an object',
 )

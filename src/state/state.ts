@@ -37,7 +37,10 @@ const STEPS: readonly string[] = [
   'CREATE INDEX backgrounds_by_at ON backgrounds (at, owner);',
 ]
 
-/** Opens the state, bringing an older file up to date. Throws one error that names the file where that cannot be done. */
+/**
+ * Opens the state, bringing an older file up to date, and keeps it from any other process: two that recover one journal would
+ * undo each other's work. Throws one error that names the file where that cannot be done.
+ */
 export function openState(options: StateOptions): State {
   const database = open(options)
   return {
@@ -52,7 +55,8 @@ export function openState(options: StateOptions): State {
 function open({ path, durability }: StateOptions): Database.Database {
   let database: Database.Database | undefined
   try {
-    database = new Database(path)
+    database = new Database(path, { timeout: 0 })
+    database.pragma('locking_mode = EXCLUSIVE')
     database.pragma('journal_mode = WAL')
     database.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
     migrate(database)
@@ -73,5 +77,7 @@ function migrate(database: Database.Database): void {
 }
 
 function reason(thrown: unknown): string {
+  const busy = thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')
+  if (busy) return 'another gateway is using it; give each a data_dir of its own'
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CAPABILITIES, METHOD_NAMES, METHODS } from '../../src/protocol/methods.js'
+import { CAPABILITIES, METHOD_NAMES, SPECS } from '../../src/protocol/methods.js'
 import type { Bench } from './subject.js'
 
 const ANY_PARAMS: readonly unknown[] = [
@@ -12,7 +12,7 @@ const ANY_PARAMS: readonly unknown[] = [
 /** What a memory says of itself (§2, §4.1), and that it keeps to it. */
 export function describeItself({ traits, client }: Bench): void {
   const declared = (name: string) => traits.capabilities.some((capability) => capability === name)
-  const undeclared = METHOD_NAMES.filter((method) => !declared(METHODS[method].capability))
+  const undeclared = METHOD_NAMES.filter((method) => !declared(SPECS[method].capability))
 
   describe('itself', () => {
     test('tells its protocol, name, capabilities and methods', async () => {

@@ -24,7 +24,7 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-export const newId = createIds(Date.now, randomBytes)
+const newId = createIds(Date.now, randomBytes)
 
 /** A built-in store in this thread, reached through JSON text by a caller that may act for every owner. */
 export function embeddedStore(options: StoreOptions, clock: Clock = systemClock): Memory {

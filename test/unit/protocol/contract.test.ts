@@ -5,8 +5,8 @@ import {
   CAPABILITIES,
   type Capability,
   METHOD_NAMES,
-  METHODS,
   type Method,
+  SPECS,
 } from '../../../src/protocol/methods.js'
 import { serve } from '../../../src/protocol/serve.js'
 import { contextWithin } from '../../support/contexts.js'
@@ -38,7 +38,7 @@ async function codeOf(setting: ReturnType<typeof setUp>, method: string, params:
 }
 
 describe('capabilities', () => {
-  const others = METHOD_NAMES.filter((method) => METHODS[method].capability !== 'core')
+  const others = METHOD_NAMES.filter((method) => SPECS[method].capability !== 'core')
 
   test.each(others)('%s of an undeclared one is -32003 whatever its params', async (method) => {
     const setting = setUp({ readOnly: true })
@@ -49,7 +49,7 @@ describe('capabilities', () => {
   })
 
   test.each(others)('%s of a declared one is let through to its params', async (method) => {
-    const setting = setUp({ declared: [METHODS[method].capability] })
+    const setting = setUp({ declared: [SPECS[method].capability] })
     expect(await codeOf(setting, method, 5)).toBe(-32602)
   })
 
@@ -157,9 +157,7 @@ describe('capabilities', () => {
 })
 
 describe('a memory that takes no writes', () => {
-  const writes: readonly Method[] = METHOD_NAMES.filter(
-    (method) => METHODS[method].kind === 'write',
-  )
+  const writes: readonly Method[] = METHOD_NAMES.filter((method) => SPECS[method].kind === 'write')
 
   test('knows its writes', () => {
     expect(writes).toEqual([

@@ -47,6 +47,15 @@ test('what is kept outlives a restart', () => {
   })
 })
 
+test('a file that another gateway has open is refused in one line, and free again when that ends', () => {
+  opened(() => {
+    expect(() => opened(() => {})).toThrow(
+      `cannot open the gateway's state at ${path}: another gateway is using it`,
+    )
+  })
+  opened(({ profiles }) => expect(profiles.read('a')).toBeUndefined())
+})
+
 test('a file of a newer version is refused in one line that names it', () => {
   opened(() => {})
   raw((database) => database.pragma('user_version = 1000'))
