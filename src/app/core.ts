@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Registry as MetricRegistry } from 'prom-client'
 import type { Config } from '../config/config.js'
@@ -14,6 +13,7 @@ import type { Reached } from '../upstreams/upstream.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { federationEvents, Standing } from './events.js'
+import { makeFolder } from './folder.js'
 import { reachAll } from './reach.js'
 import { refuseTwinTiers } from './report.js'
 
@@ -54,7 +54,7 @@ interface Opening {
 
 async function openStateIn({ config, deps, closers }: Opening): Promise<State> {
   const { dataDir, durability } = config
-  await mkdir(dataDir, { recursive: true })
+  await makeFolder(dataDir)
   const path = deps.purpose === 'look' ? ':memory:' : join(dataDir, STATE_FILE)
   const state = openState({ path, durability })
   closers.add(() => state.close())

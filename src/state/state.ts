@@ -60,6 +60,7 @@ function open({ path, durability }: StateOptions): Database.Database {
     database.pragma('journal_mode = WAL')
     database.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
     migrate(database)
+    readThrough(database)
     return database
   } catch (thrown) {
     database?.close()
@@ -76,8 +77,26 @@ function migrate(database: Database.Database): void {
   })()
 }
 
+/** What every start needs is read here once, so that a damaged file is found before anything else is opened. */
+function readThrough(database: Database.Database): void {
+  for (const table of ['profiles', 'writes', 'moves', 'move_items']) {
+    database.prepare(`SELECT * FROM ${table}`).all()
+  }
+}
+
+const REASONS: readonly (readonly [code: RegExp, reason: string])[] = [
+  [/^SQLITE_BUSY/, 'another gateway is using it; give each a data_dir of its own'],
+  [/^SQLITE_(NOTADB|CORRUPT)/, 'it is damaged or no SQLite database; restore it'],
+  [
+    /^SQLITE_CANTOPEN/,
+    'it cannot be opened; see that it is a file in a folder that may be written',
+  ],
+  [/^SQLITE_READONLY/, 'it cannot be written; check its permissions'],
+  [/^SQLITE_FULL/, 'the disk is full'],
+]
+
 function reason(thrown: unknown): string {
-  const busy = thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')
-  if (busy) return 'another gateway is using it; give each a data_dir of its own'
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  if (!(thrown instanceof Error)) return String(thrown)
+  const code = thrown instanceof Database.SqliteError ? thrown.code : ''
+  return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? thrown.message
 }

@@ -91,6 +91,15 @@ test.each([
   },
 )
 
+test('a file whose pages are overwritten is refused before anything is read from it', () => {
+  opened(({ profiles }) => profiles.write('a', 'kept'))
+  const bytes = readFileSync(path)
+  writeFileSync(path, bytes.fill(0xaa, 4096))
+  expect(() => opened(() => {})).toThrow(
+    `cannot open the gateway's state at ${path}: it is damaged or no SQLite database; restore it`,
+  )
+})
+
 test('a folder that is not there is an error that names the file', () => {
   const missing = join(folder.path, 'nowhere', 'state.db')
   expect(() => openState({ path: missing, durability: 'normal' })).toThrow(missing)
