@@ -37,9 +37,10 @@ export class JsonText {
   }
 }
 
-const MARK = '\ud800'
+/** A character that texts hardly hold. One beyond Latin-1 would make V8 print everything in two bytes a character. */
+const MARK = '\u0010'
 /** Without its quotes: V8 searches for up to six characters several times as fast as for more. */
-const PRINTED_MARK = '\\ud800'
+const PRINTED_MARK = '\\u0010'
 
 /** Prints a value as JSON, each `JsonText` in it to the letter. */
 export function print(value: unknown): string {

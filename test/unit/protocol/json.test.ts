@@ -164,12 +164,13 @@ describe('print', () => {
   })
 
   test.each([
+    ['\u0010'],
+    ['"\u0010"'],
+    ['\u0010{"injected":true}'],
+    ['"\\u0010'],
+    ['\\u0010'],
+    ['x"\u0010,"injected":{}'],
     ['\ud800'],
-    ['"\ud800"'],
-    ['\ud800{"injected":true}'],
-    ['"\\ud800'],
-    ['\\ud800'],
-    ['x"\ud800,"injected":{}'],
   ])('text cannot pass for a source: %j', (text) => {
     const value = { [text]: text, list: [text, new JsonText('1.0'), undefined], gone: undefined }
     const printed = print(value)
