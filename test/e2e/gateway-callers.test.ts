@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { MAIN } from '../support/gateway-process.js'
 import { type Gateway, keyEntry, keyOf, startGateway } from '../support/gateway-under-test.js'
+import { BEHAVIOURS } from '../support/http-behaviours.js'
 import type { PlainOptions } from '../support/plain-memory.js'
 import { PlainServer } from '../support/plain-server.js'
 import { until } from '../support/waiting.js'
@@ -153,3 +156,63 @@ test('without a key that is known: 401 before anything else', async () => {
   expect(server.requests).toHaveLength(before)
   expect(await gateway.metric('a2m_refusals_total{status="401"}')).toBe(12)
 })
+
+/** The environment of every process that a process has started. */
+function environmentsBelow(pid: number | undefined): string[] {
+  const tasks = readdirSync(`/proc/${pid}/task`)
+  const children = tasks.flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  )
+  return children.map((child) => readFileSync(`/proc/${child}/environ`, 'utf8'))
+}
+
+test.runIf(process.platform === 'linux')(
+  'secrets are with those alone who were given them',
+  async () => {
+    const env = {
+      WEB_TOKEN: 'canary-for-web',
+      GIVEN: 'canary-for-child',
+      OTHER: 'canary-for-nobody',
+    }
+    const web = await PlainServer.start({ capabilities: FULL })
+    const config = {
+      log: { level: 'debug' },
+      auth: { keys: KEYS },
+      upstreams: {
+        web: { url: web.url, auth: { bearer: '$' + '{WEB_TOKEN}' }, retries: 0 },
+        child: {
+          command: [process.execPath, MAIN, 'store', '--stdio', '--path', 'child.db'],
+          env: { GIVEN: '$' + '{GIVEN}' },
+        },
+      },
+      tiers: { notes: { upstream: 'web' }, semantic: { upstream: 'child' } },
+    }
+    const gateway = await startGateway(config, { env })
+    for (const name of ['web', 'child']) {
+      await until(async () => (await gateway.upstream(name)).state === 'up')
+    }
+    const environments = environmentsBelow(gateway.program.child.pid)
+    expect(environments).toEqual([expect.stringContaining('GIVEN=canary-for-child')])
+    await gateway.remember({ content: 'a', tier: 'semantic' }, anna)
+    web.conduct = BEHAVIOURS.echo
+    const told: unknown[] = [
+      await gateway.remember({ content: 'b', tier: 'notes' }, anna).catch((error) => error.message),
+      await gateway.call('memory/describe', {}, root),
+      (await gateway.post('{}', { key: 'canary-for-caller' })).status,
+      await gateway.upstream('web'),
+      await gateway.metrics(),
+    ]
+    web.conduct = BEHAVIOURS.failing
+    told.push((await gateway.call('memory/recall', { query: 'a' }, anna)).federation)
+    expect(await gateway.stop()).toBe(0)
+    const { stderr, stdout } = gateway.program
+    expect(stderr).toContain('"msg":"call"')
+    const everything = JSON.stringify([told, stderr, stdout])
+    for (const secret of [...Object.values(env), 'canary-for-caller', keyOf('anna'), web.url]) {
+      expect(everything).not.toContain(secret)
+    }
+    for (const secret of [env.WEB_TOKEN, env.OTHER]) {
+      expect(environments.join()).not.toContain(secret)
+    }
+  },
+)

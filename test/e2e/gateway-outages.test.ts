@@ -14,6 +14,8 @@ import { onMethod, PlainServer } from '../support/plain-server.js'
 import { duration, percentile, until } from '../support/waiting.js'
 
 const TIMEOUT = 400
+/** For a machine that is busy with other tests; what is to be told apart is longer by seconds. */
+const SLACK = 500
 const QUERY = { query: 'harbour' }
 
 /** Upstreams by URL in their order, each with a tier of its own. */
@@ -94,37 +96,36 @@ async function allUp(gateway: Gateway, names: readonly string[]): Promise<void> 
 test.each([
   ['from the start', badFromTheStart, 'failed'],
   ['later', badLater, 'timeout'],
-] as const)(
-  'one refuses and one hangs, %s, in any position: a marked answer in time',
-  async (...row) => {
-    const [, start, hanging] = row
-    const gateway = await start()
-    for (const order of ORDERS) {
-      const tier = order.join('-')
-      const recall = () => gateway.call('memory/recall', { ...QUERY, tier })
-      const times = [await duration(recall), await duration(recall)]
-      expect(Math.min(...times)).toBeLessThan(TIMEOUT + 250)
-      const { records, federation } = await recall()
-      expect(records).toMatchObject([{ content: 'the harbour', tier }])
-      expect(federation).toMatchObject({
-        partial: true,
-        upstreams: {
-          [`${tier}_fine`]: { state: 'ok', count: 1 },
-          [`${tier}_refusing`]: { state: 'failed', reason: expect.any(String) },
-          [`${tier}_hanging`]: { state: hanging, reason: expect.any(String) },
-        },
-      })
-    }
-  },
-)
+] as const)('one refuses and one hangs, %s: a marked answer in time', async (_, start, hanging) => {
+  const gateway = await start()
+  const best = new Map(ORDERS.map((order) => [order.join('-'), Number.POSITIVE_INFINITY]))
+  for (let turn = 0; turn < 3; turn++) {
+    const recalls = [...best].map(async ([tier, before]) => {
+      const ms = await duration(() => markedAnswer(gateway, tier, hanging))
+      best.set(tier, Math.min(before, ms))
+    })
+    await Promise.all(recalls)
+  }
+  expect(Math.max(...best.values())).toBeLessThan(TIMEOUT + 250)
+})
 
-test('the very first call waits for one that hangs no longer than its limit', {
-  retry: 2,
-}, async () => {
+async function markedAnswer(gateway: Gateway, tier: string, hanging: string): Promise<void> {
+  const { records, federation } = await gateway.call('memory/recall', { ...QUERY, tier })
+  expect(records).toMatchObject([{ content: 'the harbour', tier }])
+  expect(federation).toMatchObject({
+    partial: true,
+    upstreams: {
+      [`${tier}_fine`]: { state: 'ok', count: 1 },
+      [`${tier}_refusing`]: { state: 'failed', reason: expect.any(String) },
+      [`${tier}_hanging`]: { state: hanging, reason: expect.any(String) },
+    },
+  })
+}
+
+test('the very first call waits for one that hangs no longer than its limit', async () => {
   const gateway = await badFromTheStart()
-  const [tier = ''] = ORDERS.map((order) => order.join('-'))
-  const ms = await duration(() => gateway.call('memory/recall', { ...QUERY, tier }))
-  expect(ms).toBeLessThan(TIMEOUT + 250)
+  const ms = await duration(() => markedAnswer(gateway, 'hanging-fine-refusing', 'failed'))
+  expect(ms).toBeLessThan(TIMEOUT + 250 + SLACK)
 })
 
 describe('nobody answers', () => {
@@ -207,7 +208,7 @@ test('five seconds added to one of four: its limit is the worst, until its break
   for (let turn = 0; turn < 40; turn++) {
     times.push(await duration(() => gateway.call('memory/recall', QUERY)))
   }
-  expect(percentile(times, 0.95)).toBeLessThan(limit + 50 + 100)
+  expect(percentile(times, 0.95)).toBeLessThan(limit + 50 + SLACK)
   expect(percentile(times.slice(failures), 0.9)).toBeLessThan(limit)
   expect(servers.slow.callsOf('memory/recall')).toBe(failures)
   expect(await gateway.upstream('slow')).toMatchObject({ state: 'down', breaker: 'open' })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { A2mError } from '../../src/protocol/errors.js'
-import { type Gateway, startGateway } from '../support/gateway-under-test.js'
+import { emptyFolder } from '../support/gateway-process.js'
+import { type ConfigFile, type Gateway, startGateway } from '../support/gateway-under-test.js'
 import { BEHAVIOURS } from '../support/http-behaviours.js'
 import {
   type Conduct,
@@ -15,23 +16,31 @@ interface UnderTest {
   readonly gateway: Gateway
   readonly first: PlainServer
   readonly second: PlainServer
+  readonly config: ConfigFile
+  readonly cwd: string
 }
 
 /** A gateway over two stores of others, each with a tier of its name. */
 async function overTwo(): Promise<UnderTest> {
   const first = await PlainServer.start()
   const second = await PlainServer.start()
-  const gateway = await startGateway({
-    upstreams: {
-      one: { url: first.url, timeout: '500ms', breaker: { failures: 100 } },
-      two: { url: second.url, timeout: '500ms', breaker: { failures: 100 } },
-    },
+  const settings = { timeout: '500ms', breaker: { failures: 100 } }
+  const config = {
+    upstreams: { one: { url: first.url, ...settings }, two: { url: second.url, ...settings } },
     tiers: { one: { upstream: 'one' }, two: { upstream: 'two' } },
-  })
+  }
+  const cwd = emptyFolder()
+  const gateway = await startGateway(config, { cwd })
   for (const name of ['one', 'two']) {
     await until(async () => (await gateway.upstream(name)).state === 'up')
   }
-  return { gateway, first, second }
+  return { gateway, first, second, config, cwd }
+}
+
+/** Lets a server do something else with writes, or ends it. */
+async function spoil(server: PlainServer, conduct: Conduct | 'down'): Promise<void> {
+  if (conduct === 'down') await server.stop()
+  else server.conduct = onMethod('memory/remember', conduct)
 }
 
 /** Does what is asked, then resets the connection instead of saying so. */
@@ -75,28 +84,24 @@ test.each([
   expect(records).toMatchObject([{ id, content: 'the quay' }])
 })
 
-describe('a write that was not confirmed says whether it may have been done', () => {
-  test.each<[string, (server: PlainServer) => unknown, string, number]>([
-    ['connection refused', (server) => server.stop(), 'not_sent', 0],
-    ['credential refused', (server) => always(server, BEHAVIOURS.unauthorized), 'not_sent', 0],
-    ['answer cut', (server) => always(server, actAndDrop), 'unknown', 1],
-    ['no answer', (server) => always(server, actInSilence), 'unknown', 1],
-    ['half an answer', (server) => always(server, BEHAVIOURS.half_a_body), 'unknown', 0],
-    ['other ids', (server) => always(server, answerOtherIds), 'unknown', 0],
-  ])('%s', async (_, spoil, outcome, written) => {
-    const { gateway, first } = await overTwo()
-    await spoil(first)
-    const error = await errorOf(gateway.remember({ content: 'the quay', tier: 'one' }))
-    expect(error).toMatchObject({ code: -32603, data: { upstream: 'one', outcome } })
-    expect(first.memory.records).toHaveLength(written)
-  })
-
-  function always(server: PlainServer, conduct: Conduct): void {
-    server.conduct = onMethod('memory/remember', conduct)
-  }
-
-  function answerOtherIds({ sendResult }: Exchange): void {
-    sendResult({ ids: ['of my own'] })
+test('a write that was not confirmed says whether it may have been done', async () => {
+  const rows: readonly (readonly [Conduct | 'down', string, number])[] = [
+    ['down', 'not_sent', 0],
+    [BEHAVIOURS.unauthorized, 'not_sent', 0],
+    [actAndDrop, 'unknown', 1],
+    [actInSilence, 'unknown', 1],
+    [BEHAVIOURS.half_a_body, 'unknown', 0],
+    [({ sendResult }) => sendResult({ ids: ['of my own'] }), 'unknown', 0],
+  ]
+  const { gateway, first } = await overTwo()
+  for (const [index, [conduct, outcome, written]] of rows.entries()) {
+    const content = `quay ${index}`
+    await spoil(first, conduct)
+    const error = await errorOf(gateway.remember({ content, tier: 'one' }))
+    const told = { code: -32603, data: { upstream: 'one', outcome } }
+    expect([content, error]).toMatchObject([content, told])
+    expect(first.contents.filter((one) => one === content)).toHaveLength(written)
+    await first.resume()
   }
 })
 
@@ -107,47 +112,50 @@ describe('a batch over two upstreams of which the second fails', () => {
     { content: 'quay in one again', tier: 'one' },
   ]
 
-  test.each<[string, (second: PlainServer) => unknown, string]>([
-    ['down', (second) => second.stop(), 'not_sent'],
-    ['refuses', (second) => spoil(second, BEHAVIOURS.refusing), 'refused'],
-    ['drops the answer', (second) => spoil(second, actAndDrop), 'unknown'],
-    ['never answers', (second) => spoil(second, actInSilence), 'unknown'],
-  ])('%s: an error, and nothing of it is recalled', async (_, fail, outcome) => {
+  test('is an error, and nothing of it is recalled', async () => {
     const { gateway, first, second } = await overTwo()
-    await fail(second)
-    const error = await errorOf(gateway.call('memory/remember', { records }))
-    expect(error.data).toMatchObject({ upstream: 'two', outcome, remaining: [] })
-    second.conduct = properly
-    const recalled = await gateway.call('memory/recall', { query: 'quay' })
-    expect(recalled.records).toEqual([])
-    expect([first.contents, second.contents]).toEqual([[], []])
+    for (const [conduct, outcome] of [
+      ['down', 'not_sent'],
+      [BEHAVIOURS.refusing, 'refused'],
+      [actAndDrop, 'unknown'],
+      [actInSilence, 'unknown'],
+    ] as const) {
+      await spoil(second, conduct)
+      const error = await errorOf(gateway.call('memory/remember', { records }))
+      expect([outcome, error.data]).toMatchObject([
+        outcome,
+        { upstream: 'two', outcome, remaining: [] },
+      ])
+      await second.resume()
+      const { records: recalled } = await gateway.call('memory/recall', { query: 'quay' })
+      expect(recalled).toEqual([])
+      expect([first.contents, second.contents]).toEqual([[], []])
+    }
   })
 
-  function spoil(server: PlainServer, conduct: Conduct): void {
-    server.conduct = onMethod('memory/remember', conduct)
-  }
-
-  test('what cannot be taken back yet is named, and taken back as soon as it can', async () => {
-    const { gateway, first, second } = await overTwo()
+  test('names what cannot be taken back yet, which the next start takes back', async () => {
+    const { gateway, first, second, config, cwd } = await overTwo()
     await second.stop()
     first.conduct = onMethod('memory/forget', BEHAVIOURS.failing)
     const error = await errorOf(gateway.call('memory/remember', { records }))
     const ids = first.memory.records.map(({ id }) => id)
     expect(ids).toHaveLength(2)
     expect(error.data).toMatchObject({ upstream: 'two', remaining: ids })
-    first.conduct = properly
+    await gateway.kill()
+    await first.resume()
+    await startGateway(config, { cwd })
     await until(() => first.memory.records.length === 0)
   })
 
-  test('an id of the caller is not taken back but named', async () => {
+  test('does not take back an id of the caller but names it', async () => {
     const { gateway, first, second } = await overTwo()
-    second.conduct = onMethod('memory/remember', BEHAVIOURS.failing)
+    await spoil(second, BEHAVIOURS.failing)
     const named = records.map((record, index) => ({ ...record, id: `mine-${index}` }))
     const error = await errorOf(gateway.call('memory/remember', { records: named }))
     expect(error.data).toMatchObject({ upstream: 'two' })
     expect(error.data?.['remaining']).toEqual(expect.arrayContaining(['mine-0', 'mine-2']))
     expect(first.memory.records.map(({ id }) => id)).toEqual(['mine-0', 'mine-2'])
-    second.conduct = properly
+    await second.resume()
     const { ids } = await gateway.call('memory/remember', { records: named })
     expect(ids).toEqual(['mine-0', 'mine-1', 'mine-2'])
     expect([first.memory.records.length, second.memory.records.length]).toEqual([2, 1])
@@ -163,7 +171,7 @@ test('a forget that one upstream did not confirm is an error that says how many 
   second.conduct = onMethod('memory/forget', BEHAVIOURS.failing)
   const error = await errorOf(gateway.call('memory/forget', { ids }))
   expect(error).toMatchObject({ code: -32603, data: { forgotten: 1 } })
-  second.conduct = properly
+  await second.resume()
   expect(await gateway.call('memory/forget', { ids })).toMatchObject({ forgotten: 1 })
   expect(await gateway.contentsOf()).toEqual([])
 })

@@ -61,8 +61,8 @@ export class PlainServer {
     conduct: Conduct = properly,
   ): Promise<PlainServer> {
     const server = new PlainServer(options)
-    server.conduct = conduct
     await server.resume()
+    server.conduct = conduct
     onTestFinished(() => server.stop())
     return server
   }
@@ -84,8 +84,10 @@ export class PlainServer {
     await closed
   }
 
-  /** Listens again where it did before. */
+  /** Answers as it should again, and listens where it did before. */
   async resume(): Promise<void> {
+    this.conduct = properly
+    if (this.#server.listening) return
     this.#server = this.#create()
     this.#server.listen(this.#port, '127.0.0.1')
     await once(this.#server, 'listening')
