@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import { A2mError, CODES, Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type {
@@ -44,13 +45,14 @@ export async function ask<M extends Method>(
   let result: ResultOf<M> | undefined
   let thrown: unknown
   try {
-    result = await source.upstream.memory.call(method, params, { ...context, deadline, attempt })
+    const asked = copyWith(context, { deadline, attempt })
+    result = await source.upstream.memory.call(method, params, asked)
   } catch (error) {
     thrown = error
   }
   const ms = Math.round((clock.monotonic() - started) * 1000) / 1000
   const report = thrown === undefined ? succeeded(result, ms) : failed(thrown, ms)
-  context.observe({ ...report, upstream: source.name, method, attempts })
+  context.observe(copyWith(report, { upstream: source.name, method, attempts }))
   return { source, report, result, thrown }
 }
 

@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import type { Explanation } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import type { Arrived } from '../upstreams/translate.js'
@@ -67,7 +68,7 @@ class Candidate implements Fused {
   get record(): MemoryRecord {
     const { found, best, sum, ambiguous } = this
     const id = ambiguous ? this.#list.qualify(found.id) : found.id
-    return { ...found, id, score: Math.min(1, sum / best) }
+    return copyWith(found, { id, score: Math.min(1, sum / best) })
   }
 
   get votes(): Explanation {

@@ -46,6 +46,7 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
 
 /** Those that are mapped to one of the tiers, or to none yet and so might have any. */
 function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<string, string> {
+  if (layout.absent.size === 0) return layout.absent
   const mapped = new Set(layout.tiers.flatMap(({ upstreams }) => upstreams))
   const concerned = new Set(
     layout.tiers.filter(({ name }) => wanted.has(name)).flatMap(({ upstreams }) => upstreams),

@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import type { ParamsOf, RecalledRecord, ResultOf } from '../protocol/methods.js'
 import { ownerOf } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
@@ -46,7 +47,8 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   const fused = fuse(lists, { k, asked, voters: voter === undefined ? [] : [voter] })
   parts.observeFusion({ lists: lists.length, candidates: fused.length })
   const ordered = query === '' ? newestFirst(fused, k) : fused
-  return { records: finish(ordered, { ...params, limit }), federation: report }
+  const { min_score, explain } = params
+  return { records: finish(ordered, { limit, min_score, explain }), federation: report }
 }
 
 function paramsFor(
@@ -54,7 +56,7 @@ function paramsFor(
   { query, owner, width }: { query: string; owner: ReturnType<typeof ownerOf>; width: number },
 ): Params {
   const selection = source.translation.reading({ tiers, owner, where, limit: width }, where)
-  return query === '' ? selection : { ...selection, query }
+  return query === '' ? selection : copyWith(selection, { query })
 }
 
 /** Where an upstream is not told the whole of `where`, everything is asked for. */
@@ -89,7 +91,7 @@ function finish(
 ): RecalledRecord[] {
   const worthy =
     min_score === undefined ? fused : fused.filter(({ record }) => (record.score ?? 0) >= min_score)
-  return first(worthy, limit).map(({ record, votes }) =>
-    explain ? { ...record, explain: votes } : record,
+  return first(worthy, limit).map((one) =>
+    explain ? copyWith(one.record, { explain: one.votes }) : one.record,
   )
 }

@@ -1,3 +1,4 @@
+import { copyWith } from './copy.js'
 import { A2mError, invalidParams } from './errors.js'
 import { EXTENSION, type ExtensionParams } from './extension.js'
 import { type Context, GATEWAY_ROLE, type Memory, type Scope } from './memory.js'
@@ -79,11 +80,10 @@ const RULES: { readonly [M in Method]: (params: ParamsOf<M>, setting: Setting) =
 function scoped<P extends Owned>(params: P, setting: Setting): P {
   const extension = trusted(params, setting)
   const owner = resolve(params.owner ?? extension?.owner, setting)
-  return {
-    ...params,
+  return copyWith(params, {
     owner: owner ?? undefined,
     [EXTENSION]: owner === null ? { ...extension, owner } : withoutOwner(extension),
-  }
+  })
 }
 
 function selected<

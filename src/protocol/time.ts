@@ -1,5 +1,9 @@
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/
 
+/** What nearly every timestamp looks like (§3.3), on a day that every month has: as JavaScript reads it, only far faster. */
+const PLAIN =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
 /** The years 0000 to 9999, which is all that RFC 3339 can write in UTC. */
 const EARLIEST = Date.UTC(-1, 12)
 const END = Date.UTC(10_000, 0)
@@ -9,6 +13,7 @@ const END = Date.UTC(10_000, 0)
  * to the microsecond until the year 2248, so that instants within one millisecond keep their order; undefined where the text is not one or has no year of four digits in UTC.
  */
 export function parseInstant(text: string): number | undefined {
+  if (PLAIN.test(text)) return Date.parse(text)
   const match = RFC3339.exec(text)
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match

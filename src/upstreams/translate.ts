@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import { type Carried, EXTENSION } from '../protocol/extension.js'
 import { matches, type Where } from '../protocol/matches.js'
 import type { ParamsOf } from '../protocol/methods.js'
@@ -163,9 +164,11 @@ export class Translation {
     if (!this.#admits(raw.owner, owner)) return 'foreign'
     const restored = restore(raw)
     const at = restored.created_at
-    const record = { ...withCanonicalTimes(restored), tier }
+    const record = copyWith(restored, { tier, created_at: canonical(at) })
+    if (record.accessed_at !== undefined) record.accessed_at = canonical(record.accessed_at)
     if (!matches(record, where)) return 'unmatched'
-    return { record: { ...record, id: this.shownId(record.id) }, at }
+    record.id = this.shownId(record.id)
+    return { record, at }
   }
 
   /** How an id of the upstream is shown where it is shown unambiguously. */
@@ -228,15 +231,6 @@ export class Translation {
 }
 
 const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-
-function withCanonicalTimes(record: MemoryRecord): MemoryRecord {
-  const { created_at, accessed_at } = record
-  return {
-    ...record,
-    created_at: canonical(created_at),
-    ...(accessed_at === undefined ? {} : { accessed_at: canonical(accessed_at) }),
-  }
-}
 
 /** §3.3: UTC with milliseconds, whatever offset and fraction the upstream wrote. */
 function canonical(timestamp: string): string {
