@@ -103,11 +103,15 @@ describe('a start that fails says why in one line and ends with 1', () => {
       'is newer': 'newer',
       'is a folder': 'cannot be opened',
     }
-    const starts = ['gateway.db', 'knowledge.db'].flatMap((name) =>
-      Object.entries(damage).map(async ([what, spoil]) => {
+    const kinds = {
+      'gateway.db': Object.keys(damage),
+      'knowledge.db': ['is cut', 'is overwritten'],
+    }
+    const starts = Object.entries(kinds).flatMap(([name, kinds]) =>
+      kinds.map(async (what) => {
         const data = join(emptyFolder(), 'data')
         cpSync(join(used, 'data'), data, { recursive: true })
-        spoil(join(data, name))
+        damage[what]?.(join(data, name))
         const told = new RegExp(`${join(data, name)}.*${reasons[what]}`)
         await failsToStart(dirname(data), {}, told)
       }),

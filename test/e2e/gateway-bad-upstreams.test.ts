@@ -20,9 +20,7 @@ async function withBad(conduct: Conduct, settings: object = {}): Promise<UnderTe
   const good = await PlainServer.start()
   good.memory.records.push({ id: 'good-1', content: 'the harbour', created_at })
   const gateway = await startGateway(configOf({ bad, good }, settings))
-  for (const name of ['bad', 'good']) {
-    await until(async () => (await gateway.upstream(name)).state === 'up')
-  }
+  await gateway.up('bad', 'good')
   bad.conduct = conduct
   return { gateway, bad, good }
 }
@@ -90,7 +88,7 @@ describe('a fault of one upstream', () => {
     }
     const gateway = await startGateway(everyKind(good, bad))
     for (const kind of KINDS) {
-      await until(async () => (await gateway.upstream(kind)).state === 'up')
+      await gateway.up(kind)
       const { records, federation } = await gateway.call('memory/recall', { ...QUERY, tier: kind })
       expect(records).toMatchObject([{ id: `good-${kind}`, tier: kind }])
       const [state, reason] = FAULTS[kind] ?? []
@@ -216,7 +214,7 @@ describe('versions', () => {
     })
     expect(bad.callsOf('memory/recall') + bad.callsOf('memory/remember')).toBe(0)
     bad.conduct = properly
-    await until(async () => (await gateway.upstream('bad')).state === 'up')
+    await gateway.up('bad')
     expect((await gateway.call('memory/recall', QUERY)).federation?.partial).toBe(false)
   })
 

@@ -43,10 +43,10 @@ async function twoGateways(
       procedural: { kind: 'procedural', upstream: 'notes' },
     },
   })
-  await until(async () => (await inner.upstream('notes')).state === 'up')
+  await inner.up('notes')
   const team = { url: inner.url, auth: { bearer: root?.key }, refresh: '200ms' }
   const outer = await startGateway({ auth: { keys: CALLERS }, ...configure(team) })
-  await until(async () => (await outer.upstream('team')).state === 'up')
+  await outer.up('team')
   return { outer, inner, notes }
 }
 

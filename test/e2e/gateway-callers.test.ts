@@ -5,7 +5,6 @@ import { type Gateway, keyEntry, keyOf, startGateway } from '../support/gateway-
 import { BEHAVIOURS } from '../support/http-behaviours.js'
 import type { PlainOptions } from '../support/plain-memory.js'
 import { PlainServer } from '../support/plain-server.js'
-import { until } from '../support/waiting.js'
 
 const FULL = ['core', 'scopes']
 const BEARER = 'bearer-of-the-gateway'
@@ -23,7 +22,7 @@ async function overHttp(
     upstreams: { web: { url: server.url, auth: { bearer: BEARER } } },
     tiers: { notes: { upstream: 'web' } },
   })
-  await until(async () => (await gateway.upstream('web')).state === 'up')
+  await gateway.up('web')
   return { gateway, server }
 }
 
@@ -188,9 +187,7 @@ test.runIf(process.platform === 'linux')(
       tiers: { notes: { upstream: 'web' }, semantic: { upstream: 'child' } },
     }
     const gateway = await startGateway(config, { env })
-    for (const name of ['web', 'child']) {
-      await until(async () => (await gateway.upstream(name)).state === 'up')
-    }
+    await gateway.up('web', 'child')
     const environments = environmentsBelow(gateway.program.child.pid)
     expect(environments).toEqual([expect.stringContaining('GIVEN=canary-for-child')])
     await gateway.remember({ content: 'a', tier: 'semantic' }, anna)

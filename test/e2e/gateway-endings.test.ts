@@ -23,9 +23,7 @@ async function overTwo(settings: ConfigFile = {}): Promise<UnderTest> {
     tiers: { one: { upstream: 'one' }, two: { upstream: 'two' } },
     ...settings,
   })
-  for (const name of ['one', 'two']) {
-    await until(async () => (await gateway.upstream(name)).state === 'up')
-  }
+  await gateway.up('one', 'two')
   return { gateway, first, second }
 }
 

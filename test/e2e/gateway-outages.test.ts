@@ -31,8 +31,11 @@ function over(urls: Readonly<Record<string, string>>, settings: object = {}): Co
 
 async function withRecord(): Promise<PlainServer> {
   const server = await PlainServer.start()
-  const created_at = '2026-01-01T00:00:00.000Z'
-  server.memory.records.push({ id: 'r1', content: 'the harbour', created_at })
+  server.memory.records.push({
+    id: 'r1',
+    content: 'the harbour',
+    created_at: '2026-01-01T00:00:00.000Z',
+  })
   return server
 }
 
@@ -47,17 +50,18 @@ const ORDERS: readonly (readonly Kind[])[] = [
   ['hanging', 'refusing', 'fine'],
 ]
 
+const namesIn = (order: readonly Kind[]) => order.map((kind) => `${order.join('-')}_${kind}`)
+
 /** One tier for each order, over three upstreams that stand in that order. */
 function inEveryOrder(urls: Readonly<Record<Kind, string>>): ConfigFile {
-  const names = (order: readonly Kind[]) => order.map((kind) => `${order.join('-')}_${kind}`)
   const upstreams = ORDERS.flatMap((order) =>
-    names(order).map((name, index) => [
+    namesIn(order).map((name, index) => [
       name,
       { url: urls[order[index] ?? 'fine'], timeout: `${TIMEOUT}ms` },
     ]),
   )
   const tiers = ORDERS.map((order) => {
-    const [upstream, ...also] = names(order)
+    const [upstream, ...also] = namesIn(order)
     return [order.join('-'), { upstream, also }]
   })
   return { upstreams: Object.fromEntries(upstreams), tiers: Object.fromEntries(tiers) }
@@ -75,22 +79,15 @@ async function badFromTheStart(): Promise<Gateway> {
 
 /** Good at first, so that the gateway knows them. */
 async function badLater(): Promise<Gateway> {
-  const [fine, refusing, hanging] = [
-    await withRecord(),
-    await PlainServer.start(),
-    await PlainServer.start(),
-  ]
+  const fine = await withRecord()
+  const refusing = await PlainServer.start()
+  const hanging = await PlainServer.start()
   const urls = { fine: fine.url, refusing: refusing.url, hanging: hanging.url }
-  const config = inEveryOrder(urls)
-  const gateway = await startGateway(config)
-  await allUp(gateway, Object.keys(Object(config['upstreams'])))
+  const gateway = await startGateway(inEveryOrder(urls))
+  await gateway.up(...ORDERS.flatMap(namesIn))
   await refusing.stop()
   hanging.conduct = BEHAVIOURS.silent
   return gateway
-}
-
-async function allUp(gateway: Gateway, names: readonly string[]): Promise<void> {
-  for (const name of names) await until(async () => (await gateway.upstream(name)).state === 'up')
 }
 
 test.each([
@@ -150,7 +147,7 @@ describe('nobody answers', () => {
   test('later: an error, then a whole answer when they are back', async () => {
     const server = await withRecord()
     const gateway = await startGateway(over({ a: server.url }))
-    await allUp(gateway, ['a'])
+    await gateway.up('a')
     await server.stop()
     await expect(gateway.call('memory/recall', QUERY)).rejects.toMatchObject({ code: -32603 })
     await server.resume()
@@ -179,8 +176,8 @@ test('a command that does not exist: the others serve, describe and check name i
   const description = await gateway.call('memory/describe', {}, { key })
   expect(description.federation?.upstreams).toEqual({ gone: 'unread', here: 'up' })
   expect(description.tiers).toMatchObject([{ name: 'lost', stale: true }, { name: 'found' }])
-  const told = await gateway.call('memory/describe', {}, { key: keyOf('anna') })
-  expect(told.federation).toBeUndefined()
+  const toAnna = await gateway.call('memory/describe', {}, { key: keyOf('anna') })
+  expect(toAnna.federation).toBeUndefined()
   const checked = await run(['check', '--config', configIn(cwd, config)], { cwd })
   expect(checked.code).toBe(1)
   expect(checked.stdout).toMatch(
@@ -191,17 +188,13 @@ test('a command that does not exist: the others serve, describe and check name i
 test('five seconds added to one of four: its limit is the worst, until its breaker is open', async () => {
   const failures = 5
   const limit = 150
-  const servers = {
-    a: await withRecord(),
-    b: await PlainServer.start(),
-    slow: await PlainServer.start(),
-    d: await PlainServer.start(),
-  }
-  const urls = Object.fromEntries(Object.entries(servers).map(([name, { url }]) => [name, url]))
+  const slow = await PlainServer.start()
+  const quick = [await withRecord(), await PlainServer.start(), await PlainServer.start()]
+  const [a = '', b = '', d = ''] = quick.map(({ url }) => url)
   const settings = { timeout: `${limit}ms`, breaker: { failures, reset: '1h' } }
-  const gateway = await startGateway(over(urls, settings))
-  await allUp(gateway, Object.keys(servers))
-  servers.slow.conduct = onMethod('memory/recall', ({ sendResult }) => {
+  const gateway = await startGateway(over({ a, b, slow: slow.url, d }, settings))
+  await gateway.up('a', 'b', 'slow', 'd')
+  slow.conduct = onMethod('memory/recall', ({ sendResult }) => {
     setTimeout(() => sendResult({ records: [] }), 5000).unref()
   })
   const times: number[] = []
@@ -210,7 +203,7 @@ test('five seconds added to one of four: its limit is the worst, until its break
   }
   expect(percentile(times, 0.95)).toBeLessThan(limit + 50 + SLACK)
   expect(percentile(times.slice(failures), 0.9)).toBeLessThan(limit)
-  expect(servers.slow.callsOf('memory/recall')).toBe(failures)
+  expect(slow.callsOf('memory/recall')).toBe(failures)
   expect(await gateway.upstream('slow')).toMatchObject({ state: 'down', breaker: 'open' })
 })
 
@@ -223,7 +216,7 @@ test('an upstream that comes after the gateway is used as soon as it is there', 
   const before = await gateway.call('memory/recall', QUERY)
   expect(before.federation).toMatchObject({ partial: true, upstreams: { late: {} } })
   await late.resume()
-  await until(async () => (await gateway.upstream('late')).state === 'up')
+  await gateway.up('late')
   const { records, federation } = await gateway.call('memory/recall', QUERY)
   expect(records).toMatchObject([{ content: 'the harbour', tier: 'tier-late' }])
   expect(federation).toMatchObject({ partial: false })
@@ -236,7 +229,7 @@ test('an upstream that goes and comes back under traffic: answers are marked, th
   const shaky = await PlainServer.start()
   const settings = { breaker: { failures: 3, reset: '100ms' }, timeout: '5s' }
   const gateway = await startGateway(over({ steady: steady.url, shaky: shaky.url }, settings))
-  await allUp(gateway, ['steady', 'shaky'])
+  await gateway.up('steady', 'shaky')
   const partial = async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => gateway.call('memory/recall', QUERY)),

@@ -31,9 +31,7 @@ async function overTwo(): Promise<UnderTest> {
   }
   const cwd = emptyFolder()
   const gateway = await startGateway(config, { cwd })
-  for (const name of ['one', 'two']) {
-    await until(async () => (await gateway.upstream(name)).state === 'up')
-  }
+  await gateway.up('one', 'two')
   return { gateway, first, second, config, cwd }
 }
 
@@ -71,17 +69,17 @@ async function errorOf(task: Promise<unknown>): Promise<A2mError> {
   )
 }
 
-test.each([
-  ['that has no id', {}],
-  ['with an id of the caller', { id: 'mine' }],
-])('a record %s whose answer was lost is there once', async (_, named) => {
+test('a record whose answer was lost is there once, with or without an id of the caller', async () => {
   const { gateway, first } = await overTwo()
-  first.conduct = onceOn('memory/remember', actAndDrop)
-  const id = await gateway.remember({ content: 'the quay', tier: 'one', ...named })
-  expect(first.requests.filter(({ body }) => body.includes('the quay'))).toHaveLength(2)
-  expect(first.memory.records.map((record) => record.id)).toEqual([id])
-  const { records } = await gateway.call('memory/recall', { query: 'quay' })
-  expect(records).toMatchObject([{ id, content: 'the quay' }])
+  for (const named of [{}, { id: 'mine' }]) {
+    first.conduct = onceOn('memory/remember', actAndDrop)
+    const content = `quay ${Object.keys(named).length}`
+    const id = await gateway.remember({ content, tier: 'one', ...named })
+    expect(first.requests.filter(({ body }) => body.includes(content))).toHaveLength(2)
+    const { records } = await gateway.call('memory/recall', { query: 'quay', where: { id } })
+    expect(records).toMatchObject([{ id, content }])
+  }
+  expect(first.contents).toEqual(['quay 0', 'quay 1'])
 })
 
 test('a write that was not confirmed says whether it may have been done', async () => {

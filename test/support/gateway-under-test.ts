@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Method, ResultOf } from '../../src/protocol/methods.js'
 import { checkResult, readReply } from '../../src/protocol/rpc.js'
 import { ADMIN, emptyFolder, fileIn, LISTENING, Program } from './gateway-process.js'
+import { until } from './waiting.js'
 
 /** A configuration, as its file would say it. */
 export type ConfigFile = Readonly<Record<string, unknown>>
@@ -44,7 +45,7 @@ export function keyOf(name: string): string {
   return `key-of-${name}-0123456789`
 }
 
-export function sha256(text: string): string {
+function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
@@ -115,6 +116,11 @@ export class Gateway {
     const found = all.find((one) => one.name === name)
     if (found === undefined) throw new Error(`no upstream ${name}`)
     return found
+  }
+
+  /** Resolves when these upstreams have described themselves. */
+  async up(...names: string[]): Promise<void> {
+    for (const name of names) await until(async () => (await this.upstream(name)).state === 'up')
   }
 
   /** Ends it as an operator would, and tells its exit code. */
