@@ -1,7 +1,7 @@
 /**
  * What the gateway costs, each figure against another of the same run:
  *
- *     npm run bench [-- --only a,e] [--quick]
+ *     npm run bench [-- --only a,e] [--quick] [--profiles DIR]
  *
  * Starts everything on free ports of this machine and ends it again. Needs a build that is up to date and makes it.
  */
@@ -21,6 +21,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: 'a,b,c,d,e,f,g' },
     quick: { type: 'boolean', default: false },
+    profiles: { type: 'string' },
   },
 })
 const wanted = new Set(values.only.split(','))
@@ -60,7 +61,7 @@ const processes = new Processes()
 const load = processes.fork(new URL('./speed/load.ts', import.meta.url))
 const began = performance.now()
 try {
-  const place = { processes, scratch: new Scratch() }
+  const place = { processes, scratch: new Scratch(), profiles: values.profiles }
   await run({ place, load, pace: values.quick ? QUICK : FULL })
   progress(`${((performance.now() - began) / 1000).toFixed(0)} s in all`)
 } finally {

@@ -47,10 +47,14 @@ export function writeConfig(folder: string, config: object): string {
 export interface Place {
   readonly processes: Processes
   readonly scratch: Scratch
+  /** A folder for profiles of where gateways spend processor time (.cpuprofile, one a gateway). */
+  readonly profiles?: string | undefined
 }
 
 /** Starts the gateway with `serve` and a configuration of its own. */
-export function startGateway({ processes, scratch }: Place, config: object): Promise<Running> {
+export function startGateway(place: Place, config: object): Promise<Running> {
+  const { processes, scratch, profiles } = place
   const file = writeConfig(scratch.folder(), config)
-  return processes.start({ args: [CLI, 'serve', '--config', file] })
+  const profiling = profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profiles]
+  return processes.start({ args: [...profiling, CLI, 'serve', '--config', file] })
 }

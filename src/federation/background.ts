@@ -15,7 +15,7 @@ const HEADER_BYTES = 12
 const ENTRY_BYTES = 8
 
 /** Where a value is, or would be, among ascending ones. */
-function lowerBound(ascending: Uint32Array, value: number): number {
+function lowerBound(ascending: Int32Array, value: number): number {
   let from = 0
   let to = ascending.length
   while (from < to) {
@@ -54,7 +54,7 @@ export class Background {
 
   /** Half a megabyte at the most. */
   snapshot(): Frequencies {
-    const hashes = Uint32Array.from(this.#frequencies.keys()).sort()
+    const hashes = Int32Array.from(this.#frequencies.keys()).sort()
     const found = Uint32Array.from(hashes, (hash) => this.#frequencies.get(hash) ?? 0)
     return {
       texts: this.#texts,
@@ -66,14 +66,14 @@ export class Background {
     }
   }
 
-  /** As bytes: texts (uint32), total length (double), then hash and frequency (uint32 each) of every term. */
+  /** As bytes: texts (uint32), total length (double), then hash (int32) and frequency (uint32) of every term. */
   write(): Uint8Array {
     const bytes = Buffer.alloc(HEADER_BYTES + this.#frequencies.size * ENTRY_BYTES)
     bytes.writeUInt32LE(this.#texts, 0)
     bytes.writeDoubleLE(this.#length, 4)
     let at = HEADER_BYTES
     for (const [hash, frequency] of this.#frequencies) {
-      bytes.writeUInt32LE(hash, at)
+      bytes.writeInt32LE(hash, at)
       bytes.writeUInt32LE(frequency, at + 4)
       at += ENTRY_BYTES
     }
@@ -90,7 +90,7 @@ export class Background {
     background.#texts = view.readUInt32LE(0)
     background.#length = view.readDoubleLE(4)
     for (let at = HEADER_BYTES; at < view.length; at += ENTRY_BYTES) {
-      background.#frequencies.set(view.readUInt32LE(at), view.readUInt32LE(at + 4))
+      background.#frequencies.set(view.readInt32LE(at), view.readUInt32LE(at + 4))
     }
     return background
   }

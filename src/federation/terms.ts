@@ -3,7 +3,7 @@ import type { Tokenizer } from '../text/tokenizer.js'
 
 /** The terms of one text as numbers: each distinct term's hash once, and how often it occurs. */
 export interface Terms {
-  readonly hashes: Uint32Array
+  readonly hashes: Int32Array
   readonly counts: Uint16Array
   /** All terms, repeats included. */
   readonly length: number
@@ -15,13 +15,13 @@ const REMEMBERED_BYTES = 64 << 20
 /** Repeats beyond it make no difference to any ranking. */
 const MOST_REPEATS = 0xffff
 
-/** 32-bit FNV-1a over UTF-16 units; two terms that collide count as one. */
+/** 32-bit FNV-1a over UTF-16 units, signed, since V8 keeps such numbers without a box; two terms that collide count as one. */
 export function hashTerm(term: string): number {
-  let hash = 0x811c9dc5
+  let hash = 0x811c9dc5 | 0
   for (let index = 0; index < term.length; index++) {
     hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193)
   }
-  return hash >>> 0
+  return hash
 }
 
 /** Cuts texts into terms once: the terms of a text that was seen lately are kept, under its owner's name. */
@@ -61,9 +61,12 @@ function count(terms: readonly string[]): Terms {
     const hash = hashTerm(term)
     counts.set(hash, (counts.get(hash) ?? 0) + 1)
   }
-  return {
-    hashes: Uint32Array.from(counts.keys()),
-    counts: Uint16Array.from(counts.values(), (repeats) => Math.min(repeats, MOST_REPEATS)),
-    length: terms.length,
+  const hashes = new Int32Array(counts.size)
+  const repeats = new Uint16Array(counts.size)
+  let place = 0
+  for (const [hash, count] of counts) {
+    hashes[place] = hash
+    repeats[place++] = Math.min(count, MOST_REPEATS)
   }
+  return { hashes, counts: repeats, length: terms.length }
 }
