@@ -7,7 +7,6 @@ import { createScrub } from '../telemetry/logs.js'
 import type { Metrics, UpstreamEvent } from '../telemetry/metrics.js'
 import { createClient } from '../transport/client.js'
 import type { TransportEvents } from '../transport/events.js'
-import { createHttpWire } from '../transport/http.js'
 import { createWorkerStore } from '../transport/in-process.js'
 import { ProcessGroups } from '../transport/process-group.js'
 import { createStdioWire } from '../transport/stdio.js'
@@ -22,7 +21,7 @@ export interface ReachOptions extends Pick<AppDeps, 'clock' | 'random' | 'baseEn
 }
 
 /**
- * Opens the way to every upstream, by its name. Built-in stores are there when this resolves; servers elsewhere are not waited
+ * Opens the way to every upstream, all at once, by its name. Built-in stores are there when this resolves; servers elsewhere are not waited
  * for. Throws one Error that names the file where a store cannot be opened, once those already open are closed.
  */
 export async function reachAll(
@@ -30,18 +29,19 @@ export async function reachAll(
   options: ReachOptions,
 ): Promise<ReadonlyMap<string, Reached>> {
   const groups = new ProcessGroups()
-  const reached = new Map<string, Reached>()
-  try {
-    for (const upstream of upstreams) {
-      const { name } = upstream
+  const ways = await Promise.allSettled(
+    upstreams.map(async (upstream) => {
       const way = await reach(upstream, { ...options, groups })
-      reached.set(name, discreet(upstream, countingBadReplies(name, way, options)))
-    }
-    return reached
-  } catch (thrown) {
-    await Promise.allSettled([...reached.values()].map(({ memory }) => memory.close()))
-    throw thrown
+      return discreet(upstream, countingBadReplies(upstream.name, way, options))
+    }),
+  )
+  const open = ways.flatMap((way) => (way.status === 'fulfilled' ? [way.value] : []))
+  const failed = ways.find((way) => way.status === 'rejected')
+  if (failed !== undefined) {
+    await Promise.allSettled(open.map(({ memory }) => memory.close()))
+    throw failed.reason
   }
+  return new Map(open.map((way, index) => [upstreams[index]?.name ?? '', way]))
 }
 
 interface Reaching extends ReachOptions {
@@ -55,6 +55,7 @@ async function reach(upstream: UpstreamConfig, options: Reaching): Promise<Reach
   if (connect.kind === 'http') {
     const { bearer, connections } = connect
     const url = new URL(connect.url)
+    const { createHttpWire } = await import('../transport/http.js')
     const wire = createHttpWire({ url, clock, bearer, connections, maxReplyBytes })
     return { memory: createClient(wire), wellKnown: (context) => wire.readProfile(context) }
   }

@@ -1,13 +1,8 @@
 import { copyWith } from '../protocol/copy.js'
 import { A2mError, CODES, Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
-import type {
-  FederationReport,
-  Method,
-  ParamsOf,
-  ResultOf,
-  UpstreamReport,
-} from '../protocol/methods.js'
+import type { Method, ParamsOf, ResultOf } from '../protocol/methods.js'
+import type { FederationReport, UpstreamReport } from '../protocol/reports.js'
 import type { Clock } from '../protocol/time.js'
 import type { Source } from './layout.js'
 

@@ -1,6 +1,7 @@
 import { Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
-import type { FederationReport, ParamsOf } from '../protocol/methods.js'
+import type { ParamsOf } from '../protocol/methods.js'
+import type { FederationReport } from '../protocol/reports.js'
 import type { Owner } from '../protocol/scope.js'
 import { type Arrivals, arrivals } from './arrivals.js'
 import { type Answer, type FailurePolicy, fanOut, settle } from './fan-out.js'

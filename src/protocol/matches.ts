@@ -1,8 +1,31 @@
-import { type MemoryRecord, RECORD_FIELDS } from './records.js'
+import type { MemoryRecord } from './records.js'
 import { parseInstant } from './time.js'
 
 /** A conjunction of equality tests (§5.2): a name, and the value or, as an array, any of the values that it may have. */
 export type Where = Readonly<Record<string, unknown>>
+
+const FIELDS: Readonly<Record<keyof MemoryRecord, true>> = {
+  id: true,
+  content: true,
+  created_at: true,
+  role: true,
+  metadata: true,
+  group: true,
+  tier: true,
+  salience: true,
+  accessed_at: true,
+  access_count: true,
+  owner: true,
+  session: true,
+  key: true,
+  revision: true,
+  embedding: true,
+  uri: true,
+  media_type: true,
+  score: true,
+}
+/** Every field that the specification gives a record; a `where` on one of these tests it and nothing else (§5.2). */
+const RECORD_FIELDS: ReadonlySet<string> = new Set(Object.keys(FIELDS))
 
 const INSTANT_FIELDS: ReadonlySet<string> = new Set(['created_at', 'accessed_at'])
 

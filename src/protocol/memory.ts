@@ -1,5 +1,6 @@
 import type { Cancellation } from './cancellation.js'
-import type { Method, ParamsOf, ResultOf, UpstreamReport } from './methods.js'
+import type { Method, ParamsOf, ResultOf } from './methods.js'
+import type { UpstreamReport } from './reports.js'
 
 /**
  * Anything that can answer `memory/*`: a built-in store, an upstream over any transport, a federation of many, or a wrapper

@@ -69,6 +69,3 @@ export const recordSchema = z.object({
 
 /** Named so as not to shadow TypeScript's `Record`. */
 export type MemoryRecord = z.output<typeof recordSchema>
-
-/** Every field that the specification gives a record; a `where` on one of these tests it and nothing else (§5.2). */
-export const RECORD_FIELDS: ReadonlySet<string> = new Set(Object.keys(recordSchema.shape))

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { z } from 'zod'
-import { A2mError, Fault, invalidParams } from './errors.js'
+import { A2mError, Fault } from './errors.js'
 import { JsonText, parse, print, sourceOfId } from './json.js'
-import { type Method, type ParamsOf, type ResultOf, SPECS } from './methods.js'
+import type { Method } from './methods.js'
 
 /** Decodes bytes as UTF-8; anything else is `-32700`. */
 export function decode(bytes: Uint8Array): string {
@@ -126,65 +125,4 @@ function readError(error: Readonly<Record<string, unknown>>): A2mError {
     typeof message === 'string' ? message : '',
     isObject(data) ? data : undefined,
   )
-}
-
-/** Checks a caller's params. Null is absent, unknown ones are dropped (§2); faults are `-32602` with their path. */
-export function checkParams<M extends Method>(method: M, params: unknown): ParamsOf<M> {
-  if (params !== undefined && !isObject(params)) {
-    throw invalidParams('params must be an object, passed by name')
-  }
-  const parsed = SPECS[method].params.safeParse(withoutNulls(params ?? {}))
-  if (!parsed.success) throw invalidParams(explain(parsed.error))
-  return parsed.data
-}
-
-/** Checks what an upstream answered, by the same tolerant rules; anything else is a `Fault` of kind `bad_reply`. */
-export function checkResult<M extends Method>(method: M, result: unknown): ResultOf<M> {
-  const tolerant = isObject(result) ? withoutNulls(result) : result
-  const parsed = SPECS[method].result.safeParse(tolerant)
-  if (!parsed.success)
-    throw new Fault('bad_reply', `not a result of ${method}: ${explain(parsed.error)}`)
-  return parsed.data
-}
-
-/** Where objects stand in which null says absent as well. */
-const NULLS_BELOW: ReadonlySet<string> = new Set([
-  'record',
-  'records',
-  'limits',
-  'tiers',
-  'sessions',
-])
-
-/** Takes nulls out of an object and of the records and the like in it; `record: null` alone is an answer. */
-function withoutNulls(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  let copy: Record<string, unknown> | undefined
-  for (const name of Object.keys(value)) {
-    const entry = value[name]
-    const kept = NULLS_BELOW.has(name) ? clean(entry) : entry
-    const absent = isNull(kept) && name !== 'record'
-    if (!absent && kept === entry) continue
-    copy ??= { ...value }
-    if (absent) delete copy[name]
-    else copy[name] = kept
-  }
-  return copy ?? value
-}
-
-function clean(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(clean)
-  return isObject(value) ? withoutNulls(value) : value
-}
-
-function isNull(value: unknown): boolean {
-  return value === null || (value instanceof JsonText && value.text === 'null')
-}
-
-function explain(error: z.ZodError): string {
-  const issue = error.issues[0]
-  if (issue === undefined) return 'malformed'
-  const path = issue.path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
-    .join('')
-  return path === '' ? issue.message : `${path.replace(/^\./, '')}: ${issue.message}`
 }

@@ -1,8 +1,9 @@
+import { checkParams } from './checks.js'
 import { A2mError, toA2mError } from './errors.js'
 import type { JsonText } from './json.js'
 import type { Context, Memory } from './memory.js'
 import { isMethod, type Method } from './methods.js'
-import { checkParams, printError, printResult, type Request, readRequest } from './rpc.js'
+import { printError, printResult, type Request, readRequest } from './rpc.js'
 
 /**
  * A memory that is served to callers: it also says what it refuses whatever the params are, since those refusals come

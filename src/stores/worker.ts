@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Cancellation } from '../protocol/cancellation.js'
 import { withContract } from '../protocol/contract.js'
+import { toA2mError } from '../protocol/errors.js'
 import { createIds } from '../protocol/ids.js'
 import { type Context, GATEWAY_ROLE, type Memory } from '../protocol/memory.js'
-import { serve } from '../protocol/serve.js'
+import { isMethod, type Method, type ParamsOf } from '../protocol/methods.js'
+import { printError, printResult, readRequest } from '../protocol/rpc.js'
+import type { Served } from '../protocol/serve.js'
 import { systemClock } from '../protocol/time.js'
 import type { StoreOptions } from './options.js'
 import { openStore, storeContract } from './store.js'
@@ -30,6 +33,28 @@ const GATEWAY: Context = {
   observe: () => {},
 }
 
+/**
+ * Answers one request. It comes from the thread that started this one, which has checked it: to check it again, the schemas
+ * would have to be loaded, and that takes longer than everything else in the start of a store.
+ */
+async function answer(message: string, served: Served): Promise<string> {
+  const reading = readRequest(message)
+  if ('error' in reading) return printError(reading.id ?? null, reading.error)
+  const { id = null, method, params } = reading.request
+  try {
+    if (id === null || !isMethod(method)) throw new TypeError(`not a request: ${method}`)
+    return printResult(id, await perform(method, params, served))
+  } catch (thrown) {
+    return printError(id, toA2mError(thrown))
+  }
+}
+
+function perform(method: Method, params: unknown, served: Served): Promise<unknown> {
+  const refusal = served.refusal(method, GATEWAY)
+  if (refusal !== undefined) throw refusal
+  return served.call(method, (params ?? {}) as ParamsOf<Method>, GATEWAY)
+}
+
 function start(port: MessagePort, options: StoreOptions): void {
   let store: Memory
   try {
@@ -43,8 +68,7 @@ function start(port: MessagePort, options: StoreOptions): void {
   const served = withContract(store, storeContract(options))
   port.on('message', async (message: string | WorkerOrder) => {
     if (typeof message === 'string') {
-      const { reply } = await serve(message, served, GATEWAY)
-      if (reply !== undefined) port.postMessage(reply)
+      port.postMessage(await answer(message, served))
       return
     }
     await store.close()

@@ -1,7 +1,8 @@
+import { checkResult } from '../protocol/checks.js'
 import { Fault } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
 import { type Method, type ParamsOf, type ResultOf, SPECS } from '../protocol/methods.js'
-import { checkResult, printRequest } from '../protocol/rpc.js'
+import { printRequest } from '../protocol/rpc.js'
 import type { Outgoing, Response, Wire } from './wire.js'
 
 /**

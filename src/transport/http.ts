@@ -1,6 +1,7 @@
 import { Fault } from '../protocol/errors.js'
-import { type Description, descriptionSchema } from '../protocol/methods.js'
+import type { Description } from '../protocol/methods.js'
 import { readReply } from '../protocol/rpc.js'
+import { descriptionSchema } from '../protocol/schemas.js'
 import type { Clock } from '../protocol/time.js'
 import { PROTOCOL, VERSION_HEADER } from '../protocol/versions.js'
 import type { HttpReply } from './http-exchange.js'

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { A2mError, CODES } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { Context, Memory } from '../protocol/memory.js'
-import { type Description, descriptionSchema, type Limits, type Tier } from '../protocol/methods.js'
+import type { Description, Limits, Tier } from '../protocol/methods.js'
+import { descriptionSchema } from '../protocol/schemas.js'
 import { compatible, PROTOCOL } from '../protocol/versions.js'
 
 /** What an upstream says of itself, as far as the gateway leans on it. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Carried, carriedSchema, EXTENSION } from '../protocol/extension.js'
+import { type Carried, EXTENSION } from '../protocol/extension.js'
+import { carriedSchema } from '../protocol/extension-schemas.js'
 import { JsonText } from '../protocol/json.js'
 import { withMember, withoutMember } from '../protocol/members.js'
 import type { MemoryRecord } from '../protocol/records.js'

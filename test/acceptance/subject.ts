@@ -1,7 +1,8 @@
+import { checkResult } from '../../src/protocol/checks.js'
 import type { A2mError } from '../../src/protocol/errors.js'
 import { JsonText } from '../../src/protocol/json.js'
 import type { Capability, Method, ResultOf } from '../../src/protocol/methods.js'
-import { checkResult, readReply } from '../../src/protocol/rpc.js'
+import { readReply } from '../../src/protocol/rpc.js'
 
 /** The owners that the suite acts for. `carl` is for checks that need an owner with few records. */
 export type OwnerName = 'anna' | 'ben' | 'carl'

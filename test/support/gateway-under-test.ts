@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { checkResult } from '../../src/protocol/checks.js'
 import type { Method, ResultOf } from '../../src/protocol/methods.js'
-import { checkResult, readReply } from '../../src/protocol/rpc.js'
+import { readReply } from '../../src/protocol/rpc.js'
 import { ADMIN, emptyFolder, fileIn, LISTENING, Program } from './gateway-process.js'
 import { until } from './waiting.js'
 

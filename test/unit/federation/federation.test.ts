@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { checkParams } from '../../../src/protocol/checks.js'
 import { JsonText } from '../../../src/protocol/json.js'
-import { checkParams } from '../../../src/protocol/rpc.js'
+
 import {
   embeddedStore,
   openFederation,

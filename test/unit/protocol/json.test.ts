@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { checkParams } from '../../../src/protocol/checks.js'
 import { CODES } from '../../../src/protocol/errors.js'
 import { JsonText, MAX_DEPTH, parse, print, sourceOfId } from '../../../src/protocol/json.js'
-import { checkParams, printRequest, readReply, readRequest } from '../../../src/protocol/rpc.js'
+import { printRequest, readReply, readRequest } from '../../../src/protocol/rpc.js'
 import { jsonSource, kept, objectSource } from '../../support/json-sources.js'
 
 const LONG = 'é"\\ '.repeat(300)

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { checkParams, checkResult } from '../../../src/protocol/checks.js'
 import { A2mError, CODES, Fault } from '../../../src/protocol/errors.js'
 import { JsonText } from '../../../src/protocol/json.js'
 import {
-  checkParams,
-  checkResult,
   decode,
   printError,
   printRequest,

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { checkParams } from '../../../src/protocol/checks.js'
 import type { A2mError } from '../../../src/protocol/errors.js'
 import { EXTENSION } from '../../../src/protocol/extension.js'
 import { GATEWAY_ROLE, type Scope } from '../../../src/protocol/memory.js'
 import { METHOD_NAMES, type Method, type ParamsOf } from '../../../src/protocol/methods.js'
-import { checkParams } from '../../../src/protocol/rpc.js'
+
 import { type Owned, type OwnerMismatch, ownerOf, withScope } from '../../../src/protocol/scope.js'
 import { contextWithin } from '../../support/contexts.js'
 import { createRecorder } from '../../support/recorder.js'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { withContract } from '../../../src/protocol/contract.js'
 import { EXTENSION } from '../../../src/protocol/extension.js'
 import type { Scope } from '../../../src/protocol/memory.js'
-import { SPECS } from '../../../src/protocol/methods.js'
+import { SCHEMAS } from '../../../src/protocol/schemas.js'
 import { withScope } from '../../../src/protocol/scope.js'
 import { tiersOf } from '../../../src/stores/options.js'
 import { storeContract } from '../../../src/stores/store.js'
@@ -15,7 +15,7 @@ test('a store tells what it is', async () => {
   const store = new OpenStore({ name: 'facts', tiers, limits })
   await store.write('x', { content: 'y', owner: 'ann', tier: 'notes' })
   const description = await store.call('memory/describe', {})
-  expect(SPECS['memory/describe'].result.parse(description)).toEqual(description)
+  expect(SCHEMAS['memory/describe'].result.parse(description)).toEqual(description)
   expect(description).toEqual({
     ...{ protocol: 'a2m/0.1', name: 'facts', limits },
     capabilities: ['core', 'tiers', 'scopes'],
