@@ -35,7 +35,7 @@ export async function request(options: RequestOptions): Promise<Reply> {
 const STATUS: Readonly<Record<number, string>> = {
   200: 'what answered there does not speak A2M',
   401: 'the server wants a valid API key; give one with --token or $A2M_TOKEN',
-  403: 'the server does not let in requests from here',
+  403: 'the server does not let in requests for this host name; add its origin to allowed_origins of the gateway',
   404: 'there is no A2M endpoint at this path; see listen.path of the server',
   405: 'there is no A2M endpoint at this path; see listen.path of the server',
   413: 'the params are larger than the server takes; see limits.body_bytes of the server',

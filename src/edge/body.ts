@@ -29,12 +29,23 @@ export function announcesMore({ headers }: IncomingMessage, maxBytes: number): b
   return Number(headers['content-length']) > maxBytes
 }
 
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i
+const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/g
+const UTF_8 = /^"?utf-?8"?\s*$/i
 
 /** Tells whether a body is JSON that can be read as it is. */
 export function isJson({ headers }: IncomingMessage): boolean {
   const type = headers['content-type']
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
-  return type === 'application/json' || (type !== undefined && JSON_TYPE.test(type))
+  return type === 'application/json' || (type !== undefined && isJsonInUtf8(type))
+}
+
+/** Parameters mean nothing to JSON, but for a charset, which must be the one that is read. */
+function isJsonInUtf8(type: string): boolean {
+  if (!JSON_TYPE.test(type)) return false
+  for (const [, name, value = ''] of type.matchAll(PARAMETER)) {
+    if (name?.toLowerCase() === 'charset' && !UTF_8.test(value)) return false
+  }
+  return true
 }

@@ -15,9 +15,9 @@ export type Admits = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>) 
  * page gets around the check of its origin.
  */
 export function createGuard({ allowedOrigins }: Guard, boundTo: 'loopback' | 'network'): Admits {
-  const allowed = allowedOrigins.filter((origin) => ORIGIN.test(origin))
+  const allowed = allowedOrigins.filter((origin) => ORIGIN.test(origin) && URL.canParse(origin))
   const origins = new Set(allowed)
-  const hosts = new Set(allowed.map(hostOf))
+  const hosts = new Set(allowed.flatMap(hostsOf))
   return ({ headers, rawHeaders }) => {
     const { origin, host } = headers
     if (origin !== undefined && !origins.has(origin)) return false
@@ -28,11 +28,16 @@ export function createGuard({ allowedOrigins }: Guard, boundTo: 'loopback' | 'ne
 }
 
 /** What is no origin of a place, `null` above all, lets nobody in. */
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]+$/i
+const ORIGIN = /^https?:\/\/[^/?#@]+$/i
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
-function hostOf(origin: string): string {
-  return origin.slice(origin.indexOf('://') + 3).toLowerCase()
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' }
+
+/** As a Host may name an origin: browsers leave the port out where it is the scheme's own, proxies write it at times. */
+function hostsOf(origin: string): readonly string[] {
+  const { protocol, host, port } = new URL(origin)
+  const usual = DEFAULT_PORTS[protocol]
+  return port === '' && usual !== undefined ? [host, host + usual] : [host]
 }
 
 /** Tells whether an address that a socket is bound to can be reached from this machine alone. */

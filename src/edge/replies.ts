@@ -19,7 +19,7 @@ export function refusalReply(
 
 export const FORBIDDEN = refusalReply(
   403,
-  'forbidden: the Origin or Host of this request is not allowed here',
+  'forbidden: the Origin or Host of this request is not let in; behind a proxy, or for a browser, add the public origin (such as https://memory.example) to allowed_origins of the gateway, which lets in its host too',
 )
 export const UNAUTHORIZED = refusalReply(
   401,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createGuard, headerValues, isLoopback } from '../../../src/edge/guard.js'
+import { FORBIDDEN } from '../../../src/edge/replies.js'
 
 function requestWith(headers: Record<string, string>) {
   return { headers, rawHeaders: Object.entries(headers).flat() }
@@ -17,6 +18,30 @@ test('on loopback the host of an allowed origin is let in, port and all', () => 
   const admits = createGuard({ allowedOrigins: ['http://App.example:8080'] }, 'loopback')
   expect(admits(requestWith({ host: 'app.example:8080' }))).toBe(true)
   expect(admits(requestWith({ host: 'app.example' }))).toBe(false)
+})
+
+test('on loopback the default port of an allowed origin may be written out, and no other', () => {
+  const admits = createGuard(
+    { allowedOrigins: ['https://memory.example', 'http://plain.example'] },
+    'loopback',
+  )
+  const admitted = (host: string) => admits(requestWith({ host }))
+  expect(['memory.example', 'memory.example:443', 'Memory.Example:443'].map(admitted)).toEqual([
+    true,
+    true,
+    true,
+  ])
+  expect(admitted('plain.example:80')).toBe(true)
+  expect(
+    ['memory.example:80', 'memory.example:8443', 'plain.example:443', 'x.memory.example'].map(
+      admitted,
+    ),
+  ).toEqual([false, false, false, false])
+})
+
+test('a refusal says what to do', () => {
+  expect(FORBIDDEN.body).toContain('add the public origin (such as https://memory.example)')
+  expect(FORBIDDEN.body).toContain('to allowed_origins')
 })
 
 test('with no allowed origin an empty Host stays out', () => {
