@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Registry as MetricRegistry } from 'prom-client'
-import type { Config } from '../config/config.js'
+import { type Config, STATE_FILE } from '../config/config.js'
 import { createFederation, type Federation } from '../federation/federation.js'
 import { createIds } from '../protocol/ids.js'
 import type { Served } from '../protocol/serve.js'
@@ -27,9 +27,6 @@ export interface Core {
   readonly metrics: Metrics
   readonly metricRegistry: MetricRegistry
 }
-
-/** The gateway's own file, beside those of the built-in stores. */
-const STATE_FILE = 'gateway.db'
 
 /** Opens everything from the inside out; what was opened is told to `closers` at once. */
 export async function openCore(config: Config, deps: AppDeps, closers: Closers): Promise<Core> {

@@ -82,6 +82,9 @@ export interface FederationConfig {
   readonly recall: RecallConfig
 }
 
+/** The gateway's own file in `data_dir`, beside those of the built-in stores. */
+export const STATE_FILE = 'gateway.db'
+
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 

@@ -49,6 +49,9 @@ function fill(value: unknown, read: Read, path: Path): unknown {
 }
 
 function fillText(text: string, read: Read, path: Path): string {
+  if (text.replace(REFERENCE, '').includes('${')) {
+    throw new ConfigError(path, `has a \${ that is not closed; write \${NAME}`)
+  }
   return text.replace(REFERENCE, (_, escaped: string, name: string) => {
     if (escaped !== '') return `\${${name}}`
     if (!VARIABLE.test(name)) {

@@ -1,5 +1,13 @@
 import { isIP } from 'node:net'
-import type { ApiKey, AuthConfig, Config, TierConfig, UpstreamConfig } from './config.js'
+import { join } from 'node:path'
+import {
+  type ApiKey,
+  type AuthConfig,
+  type Config,
+  STATE_FILE,
+  type TierConfig,
+  type UpstreamConfig,
+} from './config.js'
 import { ConfigError } from './errors.js'
 
 /** The owner of a key that may act for every owner. */
@@ -10,7 +18,9 @@ export function checkRules(config: Config): void {
   const { auth, federation, listen } = config
   if (auth === undefined) refuseOpenToAll(listen.host)
   else refuseTwinKeys(auth.keys)
-  refuseSharedStores(federation.upstreams)
+  refuseTakenPath(listen.path)
+  refuseSharedListener(config)
+  refuseSharedStores(config)
   refuseMixedOwners(federation.upstreams, auth)
   for (const tier of federation.tiers) checkTier(tier, config)
   refuseSharedTiers(federation.tiers)
@@ -30,6 +40,32 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
+/** Paths of the public listener that the gateway answers itself. */
+const OWN_PATHS = /^\/(health|\.well-known)(\/|$)/
+
+function refuseTakenPath(path: string): void {
+  const taken = OWN_PATHS.exec(path)?.[1]
+  if (taken === undefined) return
+  throw new ConfigError(
+    ['listen', 'path'],
+    `what is under /${taken} the gateway answers itself; choose another path, such as /a2m`,
+  )
+}
+
+function refuseSharedListener({ listen, admin }: Config): void {
+  if (admin === undefined || admin.port === 0 || admin.port !== listen.port) return
+  if (!covers(listen.host, admin.host) && !covers(admin.host, listen.host)) return
+  throw new ConfigError(
+    ['admin', 'port'],
+    `${admin.port} is also the port of listen; choose another, or write admin: off`,
+  )
+}
+
+/** Whether what listens on one address would also take the connections to the other. */
+function covers(host: string, other: string): boolean {
+  return host === other || host === '::' || (host === '0.0.0.0' && isIP(other) !== 6)
+}
+
 function refuseTwinKeys(keys: readonly ApiKey[]): void {
   for (const [index, key] of keys.entries()) {
     const before = keys.slice(0, index)
@@ -44,10 +80,17 @@ function refuseTwinKeys(keys: readonly ApiKey[]): void {
   }
 }
 
-function refuseSharedStores(upstreams: readonly UpstreamConfig[]): void {
+function refuseSharedStores({ dataDir, federation }: Config): void {
+  const own = join(dataDir, STATE_FILE)
   const holders = new Map<string, string>()
-  for (const { name, connect } of upstreams) {
+  for (const { name, connect } of federation.upstreams) {
     if (connect.kind !== 'store') continue
+    if (connect.path === own) {
+      throw new ConfigError(
+        ['upstreams', name, 'path'],
+        `${STATE_FILE} in data_dir is the gateway's own file; name another`,
+      )
+    }
     const holder = holders.get(connect.path)
     if (holder !== undefined) {
       throw new ConfigError(['upstreams', name, 'path'], `is already the file of ${holder}`)

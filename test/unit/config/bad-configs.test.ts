@@ -51,6 +51,16 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'name: "${A:-b}"',
     'name: ${A:-b} names no environment variable; write ${NAME}',
   ],
+  [
+    'a variable that is not closed',
+    'upstreams: { a: { url: "http://h/", auth: { bearer: "${TOKEN" } } }',
+    'upstreams.a.auth.bearer: has a ${ that is not closed; write ${NAME}',
+  ],
+  [
+    'a variable that is not closed after one that is',
+    'name: "$${A} ${"',
+    'name: has a ${ that is not closed; write ${NAME}',
+  ],
   ['an empty name', 'name: ""', 'name: must not be empty'],
   ['a name that is a number', 'name: 7', 'name: must be text; put it in quotes'],
   [
@@ -64,6 +74,26 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'listen.host: must be a host name or an address, without scheme or port',
   ],
   ['a relative path', 'listen: { path: a2m }', 'listen.path: must be a path such as / or /a2m'],
+  [
+    'a path for calls that is the one of health',
+    'listen: { path: /health }',
+    'listen.path: what is under /health the gateway answers itself; choose another path, such as /a2m',
+  ],
+  [
+    'a path for calls under what is well known',
+    'listen: { path: /.well-known/a2m-server.json }',
+    'listen.path: what is under /.well-known the gateway answers itself; choose another path, such as /a2m',
+  ],
+  [
+    'one port for callers and operators',
+    'admin: { port: 8787 }',
+    'admin.port: 8787 is also the port of listen; choose another, or write admin: off',
+  ],
+  [
+    'one port for callers everywhere and operators here',
+    `listen: { host: 0.0.0.0, port: 9000 }\nadmin: { port: 9000 }\nauth: { keys: [${key('a', SHA)}] }`,
+    'admin.port: 9000 is also the port of listen; choose another, or write admin: off',
+  ],
   [
     'an open door',
     'listen: { host: 0.0.0.0 }',
@@ -168,6 +198,11 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'two stores in one file',
     'upstreams: { a: { store: sqlite, path: x.db }, b: { store: sqlite, path: ./y/../x.db } }',
     'upstreams.b.path: is already the file of a',
+  ],
+  [
+    "a store in the gateway's own file",
+    'data_dir: d\nupstreams: { a: { store: sqlite, path: ./x/../gateway.db } }',
+    "upstreams.a.path: gateway.db in data_dir is the gateway's own file; name another",
   ],
   [
     'the owner as a token',
