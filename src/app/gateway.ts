@@ -5,6 +5,7 @@ import { Closers } from './closers.js'
 import { openCore } from './core.js'
 import type { AppDeps } from './deps.js'
 import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
+import { ListenError, type ListenerName } from './listen-error.js'
 import { type Report, reportOf } from './report.js'
 
 /** Where a gateway listens; no `admin` where the configuration turns it off. */
@@ -15,7 +16,7 @@ export interface Addresses {
 
 /** A gateway whose upstreams are open. It serves nobody until it is told to. */
 export interface App {
-  /** Rejects with the system's error where a port cannot be had; the app is then still to be closed. */
+  /** Rejects with a `ListenError` where a port cannot be had; the app is then still to be closed. */
   listen(): Promise<Addresses>
   /** Resolves when the input has ended and what came in is answered. */
   serveStdio(input: Readable, output: Writable): Promise<void>
@@ -36,17 +37,26 @@ export async function openApp(config: Config, deps: AppDeps): Promise<App> {
   }
 }
 
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
 function createApp(parts: EdgeParts, closers: Closers): App {
   const { config, core } = parts
   return {
     async listen() {
       const { listen, admin } = config
-      const adminAddress = admin && (await open(adminEdge(parts), admin))
-      return { listen: await open(publicEdge(parts), listen), admin: adminAddress }
+      const adminAddress = admin && (await open('admin', adminEdge(parts), admin))
+      return { listen: await open('listen', publicEdge(parts), listen), admin: adminAddress }
 
-      function open(edge: HttpListener, at: { host: string; port: number }): Promise<Address> {
+      async function open(name: ListenerName, edge: HttpListener, at: Place): Promise<Address> {
         closers.add(() => edge.close(config.limits.shutdownTimeout))
-        return edge.listen(at.host, at.port)
+        try {
+          return await edge.listen(at.host, at.port)
+        } catch (thrown) {
+          throw new ListenError(name, thrown)
+        }
       }
     },
     serveStdio: (input, output) => overStdio(parts, input, output),

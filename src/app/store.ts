@@ -18,6 +18,7 @@ import { observeAll } from '../telemetry/report.js'
 import { withCrashLog } from '../telemetry/with-crash-log.js'
 import { createWorkerStore } from '../transport/in-process.js'
 import { internalContext } from '../upstreams/upstream.js'
+import { ListenError } from './listen-error.js'
 
 export interface StoreAppOptions {
   readonly store: StoreOptions
@@ -32,6 +33,7 @@ export interface StoreAppOptions {
 
 /** One built-in store as a server of its own. */
 export interface StoreApp {
+  /** Rejects with a `ListenError` where the port cannot be had; the app is then still to be closed. */
   listen(host: string, port: number): Promise<Address>
   /** Resolves when the input has ended and what came in is answered. */
   serveStdio(input: Readable, output: Writable): Promise<void>
@@ -52,7 +54,13 @@ export async function openStoreApp(options: StoreAppOptions): Promise<StoreApp> 
   const observer = observeAll([])
   const edge = createEdge(options, { served, observer })
   return {
-    listen: (host, port) => edge.listen(host, port),
+    async listen(host, port) {
+      try {
+        return await edge.listen(host, port)
+      } catch (thrown) {
+        throw new ListenError('store', thrown)
+      }
+    },
     serveStdio: (input, output) => overStdio(options, { served, observer, input, output }),
     async close() {
       await edge.close(STORE_SHUTDOWN_MS)

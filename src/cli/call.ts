@@ -1,5 +1,5 @@
 import { text as readAll } from 'node:stream/consumers'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { CODES } from '../protocol/errors.js'
 import { isMethod, METHOD_NAMES } from '../protocol/methods.js'
 import { Failure } from './failure.js'
@@ -38,7 +38,11 @@ export function addCall(program: Command, terminal: Terminal): void {
     .argument('[params]', 'a JSON object', '{}')
     .option('--url <url>', `the server; $A2M_URL, or ${DEFAULT_URL}, without it`)
     .option('--token <token>', 'the API key; $A2M_TOKEN without it, which other users cannot see')
-    .option('--timeout <seconds>', 'how long to wait', seconds, 30_000)
+    .addOption(
+      new Option('--timeout <seconds>', 'how long to wait')
+        .argParser(seconds)
+        .default(30_000, '30'),
+    )
     .option('--json', 'print the result as it came, on one line')
     .addHelpText('after', EXAMPLES)
     .action((method: string, params: string, options: CallOptions) =>

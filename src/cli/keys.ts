@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { newKey } from '../identity/keys.js'
 import { say, type Terminal } from './terminal.js'
-import { list } from './values.js'
+import { list, something } from './values.js'
 
 interface NewOptions {
   readonly name: string
@@ -24,8 +24,8 @@ export function addKeys(program: Command, terminal: Terminal): void {
   keys
     .command('new')
     .description('make a key, print it once, and print the config entry that holds its hash')
-    .requiredOption('--name <name>', 'what logs and usage call the caller')
-    .requiredOption('--owner <owner>', 'whose records it may touch; "*" for every owner')
+    .requiredOption('--name <name>', 'what logs call the caller', something)
+    .requiredOption('--owner <owner>', 'whose records it may touch; "*" for every owner', something)
     .option('--roles <roles>', 'separated by commas', list, ['agent'])
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXAMPLES)

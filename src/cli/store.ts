@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { StoreApp } from '../app/store.js'
@@ -47,10 +48,14 @@ export function addStore(program: Command, terminal: Terminal): void {
 
 async function serve(options: StoreCommand, terminal: Terminal): Promise<void> {
   check(options)
+  const path = resolve(terminal.cwd, options.path)
+  if (options.readOnly && !existsSync(path)) {
+    throw new Failure(1, `${path} does not exist, and --read-only makes no file`)
+  }
   const { openStoreApp, STORE_SHUTDOWN_MS } = await import('../app/store.js')
   const app = await openStoreApp({
     store: {
-      path: resolve(terminal.cwd, options.path),
+      path,
       ...(options.tiers === undefined ? {} : { tiers: options.tiers }),
       access: options.readOnly ? 'read-only' : 'read-write',
     },

@@ -7,6 +7,12 @@ export function port(written: string): number {
   return number
 }
 
+/** Reads a text that must say something. */
+export function something(written: string): string {
+  if (written === '') throw new InvalidArgumentError('It must not be empty.')
+  return written
+}
+
 /** Reads names that are separated by commas. */
 export function list(written: string): readonly string[] {
   const names = written.split(',').map((name) => name.trim())

@@ -103,7 +103,7 @@ describe('a start that fails says why in one line and ends with 1', () => {
     server.close()
     expect(code).toBe(1)
     expect(stderr).toBe(
-      `a2m-gateway: 127.0.0.1:${port} is in use; end what listens there, or choose another port with --port or in the configuration\n`,
+      `a2m-gateway: 127.0.0.1:${port} is in use; end what listens there, or choose another port with --port or listen.port in the configuration\n`,
     )
   })
 

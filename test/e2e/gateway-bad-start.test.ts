@@ -140,7 +140,7 @@ describe('a start that fails says why in one line and ends with 1', () => {
     await failsToStart(
       emptyFolder(),
       { admin: { port } },
-      new RegExp(`127.0.0.1:${port} is in use`),
+      new RegExp(`127.0.0.1:${port} is in use; .* with admin.port in the configuration, or`),
     )
   })
 })

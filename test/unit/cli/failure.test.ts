@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { makeFolder } from '../../../src/app/folder.js'
+import { ListenError, type ListenerName } from '../../../src/app/listen-error.js'
 import { explain, Failure } from '../../../src/cli/failure.js'
 import { ConfigError } from '../../../src/config/errors.js'
 
@@ -25,11 +27,38 @@ test('a port in use says what to do', async () => {
   const second = createServer().listen(port, '127.0.0.1')
   const error = await new Promise((resolve) => second.once('error', resolve))
   first.close()
-  expect(explain(error)).toEqual({
-    message: `127.0.0.1:${port} is in use; end what listens there, or choose another port with --port or in the configuration`,
+  const what = `127.0.0.1:${port} is in use; end what listens there, or choose another port`
+  const told = (listener: ListenerName) => explain(new ListenError(listener, error))
+  expect(told('listen')).toEqual({
+    message: `${what} with --port or listen.port in the configuration`,
+    exitCode: 1,
+  })
+  expect(told('admin').message).toBe(
+    `${what} with admin.port in the configuration, or write admin: off`,
+  )
+  expect(told('store').message).toBe(`${what} with --http`)
+})
+
+test('an address of another machine says which setting to see', async () => {
+  const server = createServer().listen(0, '192.0.2.1')
+  const error = await new Promise((resolve) => server.once('error', resolve))
+  expect(explain(new ListenError('admin', error))).toEqual({
+    message: '192.0.2.1 is no address of this machine; see admin.host',
     exitCode: 1,
   })
 })
+
+test.runIf(process.platform === 'linux')(
+  'a data folder on a file system that takes none says what to do',
+  async () => {
+    const thrown = await makeFolder('/proc/a2m').catch((error: unknown) => error)
+    expect(explain(thrown)).toEqual({
+      message:
+        '/proc/a2m cannot be made, since its file system takes no new folders; set another data_dir',
+      exitCode: 1,
+    })
+  },
+)
 
 test('a folder that cannot be made says why', () => {
   const folder = mkdtempSync(join(tmpdir(), 'a2m-'))

@@ -23,6 +23,11 @@ describe('help', () => {
     }
   })
 
+  test('of a time gives its default in the unit of the option', async () => {
+    const { stdout } = await runHere(['call', '--help'])
+    expect(stdout).toMatch(/--timeout <seconds> +how long to wait \(default: 30\)/)
+  })
+
   test('the version is the package’s', async () => {
     expect(await runHere(['--version'])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' })
   })
@@ -50,6 +55,8 @@ describe('a wrong command line ends with 2 and one message', () => {
     ],
     [['store', '--path', 'x', '--stdio', '--tiers', 'a,a'], 'A name stands twice.'],
     [['store', '--path', 'x', '--stdio', '--token-sha256', 'ab'], '64 hexadecimal digits'],
+    [['keys', 'new', '--name', '', '--owner', 'a'], 'It must not be empty.'],
+    [['keys', 'new', '--name', 'a', '--owner', ''], 'It must not be empty.'],
     [['call', 'recal'], 'no method recal in A2M; there are memory/describe, '],
     [['call', 'recall', '[1]'], 'the params must be a JSON object'],
     [['call', 'recall', '{'], 'the params are not JSON'],
@@ -63,6 +70,15 @@ describe('a wrong command line ends with 2 and one message', () => {
     expect(stderr).not.toMatch(/^ +at /m)
     expect(stderr).not.toContain('hush')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+})
+
+test('a store that is only read must be there', async () => {
+  const args = ['store', '--path', 'missing.db', '--http', '0', '--read-only']
+  expect(await runHere(args, { cwd: '/nowhere' })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'a2m-gateway: /nowhere/missing.db does not exist, and --read-only makes no file\n',
   })
 })
 
