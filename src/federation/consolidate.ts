@@ -4,14 +4,13 @@ import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
-import { identityOf } from './arrivals.js'
 import { countTiers } from './counts.js'
 import type { Layout, TierLayout } from './layout.js'
 import { batches, holder, type Located, listAll, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
-import { relocate, withGroups } from './relocate.js'
+import { groupOf, relocate, withGroups } from './relocate.js'
 import { erase, unstoppable, writeError } from './writing.js'
 
 type Result = ResultOf<'memory/consolidate'>
@@ -34,7 +33,7 @@ export const consolidate: Handler<ParamsOf<'memory/consolidate'>, Result> = (
       if (surplus.length === 0) continue
       const { spillTo } = tier
       if (spillTo === undefined)
-        dropped += await drop(parts, { surplus, owner }, unstoppable(context))
+        dropped += await drop(parts, { surplus, tier, owner }, unstoppable(context))
       else moved += await spill(parts, { surplus, spillTo, owner }, unstoppable(context))
     }
     const { counts } = await countTiers(parts, owner, context)
@@ -95,8 +94,7 @@ function oldest(records: readonly Located[], surplus: number): Located[] {
 function byAge(records: readonly Located[]): Located[][] {
   const groups = new Map<string, Located[]>()
   for (const found of records) {
-    const { group } = found.record
-    const key = group === undefined ? `id:${identityOf(found.record)}` : `group:${group}`
+    const key = groupOf(found.record)
     const members = groups.get(key)
     if (members === undefined) groups.set(key, [found])
     else members.push(found)
@@ -118,18 +116,22 @@ function spill(
   return relocate(parts, { located: surplus, tier, owner }, context)
 }
 
+/** A group goes whole or stays: one that has members in other tiers is not this tier's to drop. */
 async function drop(
   parts: Parts,
-  { surplus, owner }: { surplus: readonly Located[]; owner: Owner },
+  { surplus, tier, owner }: { surplus: readonly Located[]; tier: TierLayout; owner: Owner },
   context: Context,
 ): Promise<number> {
   let dropped = 0
   const whole = await withGroups(parts, surplus, owner, context)
-  for (const batch of batches(whole.filter(({ source }) => source.writable))) {
-    const ids = batch.records.map(({ hereId }) => hereId)
-    const { gone, failed } = await erase(parts, batch.source, { ids, owner: batch.owner }, context)
+  const elsewhere = whole.filter(({ record }) => record.tier !== tier.name)
+  const spread = new Set(elsewhere.map(({ record }) => groupOf(record)))
+  const going = whole.filter(({ record }) => !spread.has(groupOf(record)))
+  for (const { source, owner: whose, records } of batches(going)) {
+    const ids = records.map(({ hereId }) => hereId)
+    const { gone, failed } = await erase(parts, source, { ids, owner: whose }, context)
     dropped += gone
-    if (failed !== undefined) throw writeError(batch.source, failed, { dropped })
+    if (failed !== undefined) throw writeError(source, failed, { dropped })
   }
   return dropped
 }

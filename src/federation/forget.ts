@@ -18,7 +18,7 @@ import {
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { recall } from './recall.js'
-import { erase, unstoppable } from './writing.js'
+import { erase, journalled, unstoppable } from './writing.js'
 
 type Params = ParamsOf<'memory/forget'>
 type Result = ResultOf<'memory/forget'>
@@ -117,10 +117,8 @@ async function eraseAll(
 ): Promise<number> {
   const parted = batches(located)
   for (const { owner, records } of parted) {
-    parts.journal.markForgotten(
-      owner,
-      records.map(({ record }) => record.id),
-    )
+    const ids = records.map(({ record }) => record.id)
+    journalled('not_sent', () => parts.journal.markForgotten(owner, ids))
   }
   const ends = await Promise.all(
     parted.map(async ({ source, owner, records }) => {

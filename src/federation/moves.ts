@@ -5,7 +5,7 @@ import type { Outbound } from '../upstreams/translate.js'
 import type { Source } from './layout.js'
 import { holder, type Located, locate, refuseSilence } from './locate.js'
 import type { Parts } from './parts.js'
-import { erase, write, writeError } from './writing.js'
+import { erase, journalled, write, writeError } from './writing.js'
 
 /** Records of one owner that go from one upstream to a tier of another. */
 export interface Moving {
@@ -35,11 +35,8 @@ async function moveStep(parts: Parts, moving: Moving, context: Context): Promise
   const { from, to, tier, owner, records } = moving
   const id = parts.newId()
   const move: Move = { from: from.name, to: to.name, tier, owner }
-  parts.journal.beginMove(
-    id,
-    move,
-    records.map(({ record }) => record.id),
-  )
+  const ids = records.map(({ record }) => record.id)
+  journalled('not_sent', () => parts.journal.beginMove(id, move, ids))
   parts.step('begun')
   return carryOver(parts, id, moving, context)
 }
@@ -53,7 +50,7 @@ async function carryOver(
 ): Promise<number> {
   if (moving.records.length > 0) await handOver(parts, id, moving, context)
   const forgotten = await dropForgotten(parts, id, moving, context)
-  parts.journal.endMove(id)
+  journalled('unknown', () => parts.journal.endMove(id))
   parts.step('ended')
   return moving.records.length - forgotten
 }

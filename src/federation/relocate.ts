@@ -66,8 +66,10 @@ export async function withGroups(
   return [...joined.values()]
 }
 
-function groupOf(record: Located['record']): string {
-  return `${ownerKey(holder(record))}${record.group}`
+/** Names a group, which is one owner's; a record without one is a group of its own. */
+export function groupOf(record: Located['record']): string {
+  const owner = ownerKey(holder(record))
+  return record.group === undefined ? `${owner}id:${record.id}` : `${owner}group:${record.group}`
 }
 
 function place({ source, record }: Located): string {

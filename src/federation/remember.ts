@@ -11,7 +11,7 @@ import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { mixesOwners, reserved, tierNamed } from './plan.js'
 import { takeBack } from './take-back.js'
-import { unstoppable, write, writeError } from './writing.js'
+import { journalled, unstoppable, write, writeError } from './writing.js'
 
 type Params = ParamsOf<'memory/remember'>
 
@@ -104,16 +104,16 @@ async function existing(
     const { located, silent } = await locate(parts, { ids, owner }, context)
     refuseSilence(silent)
     refuseAmbiguity(located, ids)
-    for (const { record, source, hereId } of located) {
-      known.add(wanted(owner, record.id))
-      known.add(wanted(owner, source.translation.qualifiedId(hereId)))
-    }
+    for (const { record } of located) known.add(wanted(owner, record.id))
   }
   refuseQualified(layout, named, known)
   return known
 }
 
-/** An id like `NAME:x` is how a record of that upstream is shown, so it is nobody's to give to a new one. */
+/**
+ * `NAME:x` is how a record of that upstream is shown where it numbers its records itself, or where `x` alone would be
+ * ambiguous. It is nobody's to give to a new record.
+ */
 function refuseQualified(
   layout: Layout,
   named: readonly Prepared[],
@@ -123,7 +123,9 @@ function refuseQualified(
     const prefix = entry.id.slice(0, Math.max(0, entry.id.indexOf(':')))
     const taken = layout.sources.some(({ name }) => name === prefix)
     if (taken && !known.has(wanted(entry.owner ?? null, entry.id))) {
-      throw invalidParams(`id: "${entry.id}" names upstream ${prefix}, which has no such record`)
+      throw invalidParams(
+        `id: "${entry.id}" begins with the name of upstream ${prefix}, and no record is shown by it; choose another`,
+      )
     }
   }
 }
@@ -175,16 +177,23 @@ async function writeParts(parts: Parts, batch: readonly Part[], context: Context
 
 async function writeSplit(parts: Parts, batch: readonly Part[], context: Context): Promise<void> {
   const id = parts.newId()
-  parts.journal.beginWrite(id, batch.flatMap(mintedIn))
+  journalled('not_sent', () => parts.journal.beginWrite(id, batch.flatMap(mintedIn)))
   for (const [index, part] of batch.entries()) {
     const failure = await writePart(parts, part, context)
     if (failure === undefined) continue
     const touched = batch.slice(0, failure.outcome === 'unknown' ? index + 1 : index)
-    const undone = await takeBack(parts, { id, parts: touched.flatMap(mintedIn) }, context)
+    const undone = await isUndone(
+      takeBack(parts, { id, parts: touched.flatMap(mintedIn) }, context),
+    )
     const left = touched.flatMap(({ items }) => items.filter((item) => item.named || !undone))
     throw failure.error({ remaining: left.map(({ entry }) => entry.id) })
   }
-  parts.journal.endWrite(id)
+  journalled('unknown', () => parts.journal.endWrite(id))
+}
+
+/** What cannot be taken back now, for whatever reason, is left to the journal. */
+function isUndone(undoing: Promise<boolean>): Promise<boolean> {
+  return undoing.catch(() => false)
 }
 
 async function writePart(

@@ -77,6 +77,17 @@ export function writeError(
   )
 }
 
+/** Runs a step of the journal. A disk that takes nothing is an error of its own, with what it leaves of the call. */
+export function journalled(outcome: 'not_sent' | 'unknown', step: () => void): void {
+  try {
+    step()
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const message = `the gateway cannot write its journal: ${reason}`
+    throw new A2mError('INTERNAL_ERROR', message, { outcome })
+  }
+}
+
 /** Ids in one forget. */
 const IDS_PER_FORGET = 500
 

@@ -28,7 +28,7 @@ export function withContract(inner: Memory, contractFor: (context: Context) => C
     refusal: (method, context) => refusal(method, contractFor(context)),
     recognised(method, params, context) {
       const contract = contractFor(context)
-      if (method === 'memory/forget') refuseWidening(params, contract, context)
+      if (WIDENED.has(method)) refuseWidening(params, contract, context)
       return withoutUndeclared(withoutExtension(params, context), contract)
     },
     async call(method, params, context) {
@@ -119,7 +119,15 @@ function withoutUndeclared<P>(params: P, { capabilities }: Contract): P {
   return { ...rest, records: entries }
 }
 
-/** A forget of one owner's records must not become one of everybody's because owners are not declared. */
+/** Methods that do more when an owner is left out than when it is named. */
+const WIDENED: ReadonlySet<Method> = new Set([
+  'memory/forget',
+  'memory/promote',
+  'memory/consolidate',
+  'memory/reinforce',
+])
+
+/** A change of one owner's records must not become one of everybody's because owners are not declared. */
 function refuseWidening(params: unknown, { capabilities }: Contract, { caller }: Context): void {
   const named = isObject(params) && params['owner'] !== undefined && params['owner'] !== null
   if (named && caller.scope.kind === 'all' && !capabilities.has('scopes'))
@@ -191,7 +199,7 @@ function holdForget(
   { capabilities }: Contract,
 ): ParamsOf<'memory/forget'> {
   refuseSelectors(params, capabilities)
-  const selectors = [params.ids?.length, params.query, params.tier, params.key_prefix]
+  const selectors = [params.ids?.length, params.query?.trim(), params.tier, params.key_prefix]
   const named = selectors.some(Boolean) || Object.keys(params.where ?? {}).length > 0
   if (!named) {
     throw invalidParams('name what to forget: ids, query, tier, where or key_prefix, and not empty')

@@ -9,11 +9,22 @@ const count = z.int().min(0)
 const name = z.string().min(1)
 const names = z.array(name)
 const extension = { [EXTENSION]: extensionParamsSchema.optional() }
-const whereSchema = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-)
+const whereSchema = z
+  .custom<Readonly<Record<string, unknown>>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be an object',
+  )
+  .refine(isExact, 'holds a number that cannot be compared exactly')
+
+/** Beyond 2^53 different numerals are one double, and a forget by one of them would take its neighbours. */
+function isExact(value: unknown): boolean {
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) || (!Number.isInteger(value) && Number.isFinite(value))
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact)
+}
 const owner = name.optional()
+/** Ours, for methods that the specification gives no owner: a caller that may act for all can say for whom. */
+const whose = { owner, ...extension }
 const promptSchema = z.union([
   z.boolean(),
   z.object({
@@ -181,15 +192,20 @@ export const SCHEMAS = {
     result: z.object({ forgotten: count, ...reported }),
   },
   'memory/promote': {
-    params: z.object({ ids: names, tier: name, salience: z.number().optional(), ...extension }),
+    params: z.object({
+      ids: names,
+      tier: name,
+      salience: z.number().optional(),
+      ...whose,
+    }),
     result: z.object({ promoted: count }),
   },
   'memory/consolidate': {
-    params: z.object(extension),
+    params: z.object(whose),
     result: z.object(reorganised),
   },
   'memory/reinforce': {
-    params: z.object({ ids: names, amount: z.number().optional(), ...extension }),
+    params: z.object({ ids: names, amount: z.number().optional(), ...whose }),
     result: z.object({ reinforced: count }),
   },
   'memory/fetch': {

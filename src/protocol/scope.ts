@@ -104,7 +104,8 @@ function refuseForeign(wanted: unknown, { context: { caller } }: Setting): void 
 
 function inExtension<P extends Owned>(params: P, setting: Setting): P {
   const extension = trusted(params, setting)
-  return { ...params, [EXTENSION]: { ...extension, owner: resolve(extension?.owner, setting) } }
+  const owner = resolve(params.owner ?? extension?.owner, setting)
+  return { ...params, owner: undefined, [EXTENSION]: { ...extension, owner } }
 }
 
 /** It is about the connection and no records, so that no owner has to be known. */

@@ -3,7 +3,7 @@ import type { Ranked } from './search.js'
 import type { Selected, Selection } from './selection.js'
 import { type Shelf, select } from './shelf.js'
 
-/** Relevance order (§4.3), or the newest first where the query holds no word. Nothing of it counts as use. */
+/** Relevance order (§4.3), or the newest first where the query is blank. Nothing of it counts as use. */
 export function recall(shelf: Shelf, params: ParamsOf<'memory/recall'>): ResultOf<'memory/recall'> {
   const { query = '', min_score: least = 0 } = params
   const ranked = rank(shelf, query, select(shelf, params), recallLimit(shelf, params.limit))
@@ -14,15 +14,16 @@ export function recall(shelf: Shelf, params: ParamsOf<'memory/recall'>): ResultO
   }
 }
 
-/** What recall gives for a query over a selection, best first. */
+/** What recall gives for a query over a selection, best first; a query without a word finds nothing. */
 export function rank(
   shelf: Shelf,
   query: string,
   selection: Selection,
   limit: number,
 ): readonly Ranked[] {
-  const terms = shelf.tokenizer.query(query)
-  if (terms.length > 0) return shelf.search.rank(terms, selection, limit)
+  if (query.trim() !== '') {
+    return shelf.search.rank(shelf.tokenizer.query(query), selection, limit)
+  }
   return first(selection.all(), limit).map((one, place) => ({ ...one, score: 1 / (place + 1) }))
 }
 

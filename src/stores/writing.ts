@@ -60,5 +60,5 @@ export function forget(shelf: Shelf, params: ParamsOf<'memory/forget'>): ResultO
 }
 
 function toForget(shelf: Shelf, query: string, selection: Selection): Iterable<Selected> {
-  return query === '' ? selection.all() : rank(shelf, query, selection, recallLimit(shelf))
+  return query.trim() === '' ? selection.all() : rank(shelf, query, selection, recallLimit(shelf))
 }

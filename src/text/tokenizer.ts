@@ -3,6 +3,10 @@ import { fold } from './fold.js'
 
 /** In UTF-16 units. A longer word is cut, so that a blob of base64 is one bounded term. */
 const LONGEST_TERM = 40
+/** In UTF-16 units; a query is read no further. */
+const LONGEST_QUERY = 16_384
+/** Distinct terms of a query; each costs a look-up, and one caller's must not take the others' time. */
+const MOST_QUERY_TERMS = 512
 /** Words whose terms a tokenizer remembers, in each of two generations. */
 const REMEMBERED = 20_000
 
@@ -32,9 +36,12 @@ export class Tokenizer {
     return this.#terms(text, singlesAndPairs)
   }
 
-  /** The terms to look for; unspaced scripts give pairs, or the single character where it stands alone. */
+  /**
+   * The terms to look for; unspaced scripts give pairs, or the single character where it stands alone. A long query counts
+   * with its first 16,384 characters, and with 512 distinct terms of them.
+   */
   query(text: string): string[] {
-    return this.#terms(text, pairs)
+    return firstDistinct(this.#terms(text.slice(0, LONGEST_QUERY), pairs), MOST_QUERY_TERMS)
   }
 
   #terms(text: string, cut: (run: string) => string[]): string[] {
@@ -102,4 +109,11 @@ function pairs(run: string): string[] {
 function singlesAndPairs(run: string): string[] {
   const characters = [...run]
   return characters.length === 1 ? characters : [...characters, ...pairs(run)]
+}
+
+/** The terms up to where one more would be one distinct term too many. */
+function firstDistinct(terms: string[], most: number): string[] {
+  const seen = new Set<string>()
+  const end = terms.findIndex((term) => seen.add(term).size > most)
+  return end < 0 ? terms : terms.slice(0, end)
 }

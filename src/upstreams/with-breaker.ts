@@ -13,14 +13,11 @@ export interface BreakerOptions {
   readonly onChange: (state: BreakerState) => void
 }
 
-/** Faults that say something of the upstream's health. An error that it answered is an answer; a queue of ours is ours. */
-const COUNTED: ReadonlySet<string> = new Set([
-  'unreachable',
-  'timeout',
-  'cut',
-  'bad_reply',
-  'too_large',
-])
+/**
+ * Faults that say something of the upstream's health. An error that it answered, or an
+ * answer too large for us, is an answer; a queue of ours is ours.
+ */
+const COUNTED: ReadonlySet<string> = new Set(['unreachable', 'timeout', 'cut', 'bad_reply'])
 
 /**
  * Stops asking an upstream that keeps failing. Once `reset` has passed a single call probes it while all others still fail

@@ -172,3 +172,44 @@ test('describe tells what is declared, to each caller', async () => {
   const all = await fixture.federation.call('memory/describe', {}, anyContext())
   expect(all.federation?.upstreams).toEqual({ a: 'up', b: 'up', c: 'up' })
 })
+
+test('a key for everybody can say for whom it promotes and consolidates', async () => {
+  const bob = () => ownerContext('bob')
+  for (const context of [alice(), bob()]) {
+    await remember([{ id: 'same', content: 'same' }, { content: 'b' }, { content: 'c' }], context)
+  }
+  const call = fixture.federation.call
+  const promoting = checkParams('memory/promote', {
+    ids: ['same'],
+    tier: 'semantic',
+    owner: 'alice',
+  })
+  expect(await call('memory/promote', promoting, anyContext())).toEqual({ promoted: 1 })
+  await expect(call('memory/promote', promoting, bob())).rejects.toMatchObject({ code: -32005 })
+  const consolidating = checkParams('memory/consolidate', { owner: 'bob' })
+  expect(await call('memory/consolidate', consolidating, anyContext())).toMatchObject({ moved: 1 })
+  await expect(call('memory/consolidate', consolidating, alice())).rejects.toMatchObject({
+    code: -32005,
+  })
+})
+
+test.each(['...', '😀'])('a query without a word, %s, finds and forgets nothing', async (query) => {
+  await remember([{ content: 'important' }, { content: 'fact', tier: 'semantic' }])
+  expect((await fixture.federation.call('memory/recall', { query }, alice())).records).toEqual([])
+  expect(await fixture.federation.call('memory/forget', { query }, alice())).toEqual({
+    forgotten: 0,
+  })
+  await expect(
+    fixture.federation.call('memory/forget', { query: ' ' }, alice()),
+  ).rejects.toMatchObject({
+    code: -32602,
+  })
+})
+
+test('an id that begins with the name of an upstream is refused, never taken for another', async () => {
+  await remember([{ id: 'x', content: 'first' }])
+  for (const id of ['a:x', 'a:new', 'b:x']) {
+    await expect(remember([{ id, content: 'second' }])).rejects.toMatchObject({ code: -32602 })
+  }
+  expect(await remember([{ id: 'other:x', content: 'third' }])).toEqual(['other:x'])
+})

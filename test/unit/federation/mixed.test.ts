@@ -330,3 +330,25 @@ test('without configured tiers the upstreams bring theirs, and an unnamed one it
   const sent = fixture.federation.report().layout.sources[1]?.upstream
   expect(sent?.name).toBe('notes')
 })
+
+test('overflow drops whole groups of its own tier, and none that has members elsewhere', async () => {
+  fixture = await openFederation({
+    upstreams: { a: { memory: memory({}) }, b: { memory: memory({}) } },
+    tiers: [tierConfig('a', 'a', { capacity: 1, overflow: 'drop' }), tierConfig('b', 'b')],
+  })
+  const { call } = fixture.federation
+  const records = [
+    { id: 'spread-1', content: '1', group: 'spread' },
+    { id: 'spread-2', content: '2', group: 'spread', tier: 'b' },
+    { id: 'whole-1', content: '3', group: 'whole' },
+    { id: 'whole-2', content: '4', group: 'whole' },
+    { id: 'alone', content: '5' },
+  ]
+  for (const entry of records) await call('memory/remember', { records: [entry] }, anyContext())
+  const { dropped } = await call('memory/consolidate', {}, anyContext())
+  const left = (await call('memory/timeline', {}, anyContext())).records.map(({ id }) => id)
+  expect(left).toEqual(expect.arrayContaining(['spread-1', 'spread-2']))
+  expect(left.includes('whole-1')).toBe(left.includes('whole-2'))
+  expect(dropped).toBe(records.length - left.length)
+  expect(dropped).toBeGreaterThan(0)
+})

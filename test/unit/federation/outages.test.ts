@@ -172,3 +172,35 @@ test('a forget that an upstream did not confirm says how many are gone', async (
     data: { forgotten: 2, upstreams: ['b'] },
   })
 })
+
+test('a journal that cannot be written is said to be so, and nothing is sent', async () => {
+  const memories = three()
+  const { federation, state } = await over(memories)
+  const full = () => {
+    throw new Error('the disk is full')
+  }
+  Object.assign(state.journal, { beginWrite: full, beginMove: full })
+  const records = ['a', 'b'].map((tier) => ({ content: 'x', tier }))
+  const written = federation.call('memory/remember', { records }, anyContext())
+  await expect(written).rejects.toMatchObject({ code: -32603, data: { outcome: 'not_sent' } })
+  const moved = federation.call('memory/promote', { ids: ['a'], tier: 'b' }, anyContext())
+  await expect(moved).rejects.toMatchObject({ code: -32603, data: { outcome: 'not_sent' } })
+  expect((await federation.call('memory/timeline', {}, anyContext())).records).toHaveLength(3)
+})
+
+test('what cannot be taken back for want of a journal is named as remaining', async () => {
+  const memories = three()
+  const { federation, state } = await over(memories)
+  memories[1].fault = (method) => (method === 'memory/remember' ? refused() : undefined)
+  Object.assign(state.journal, {
+    endWrite: () => {
+      throw new Error('the disk is full')
+    },
+  })
+  const records = ['a', 'b'].map((tier) => ({ content: 'x', tier }))
+  await expect(federation.call('memory/remember', { records }, anyContext())).rejects.toMatchObject(
+    {
+      data: { upstream: 'b', remaining: [expect.any(String)] },
+    },
+  )
+})

@@ -278,3 +278,16 @@ describe('a result', () => {
     expect(faultOf(() => checkResult(method, result)).kind).toBe('bad_reply')
   })
 })
+
+test.each([
+  ['1234567890123456781', false],
+  ['[1, 9007199254740993]', false],
+  ['1e400', false],
+  ['{"deep":[-9007199254740993]}', false],
+  ['9007199254740991', true],
+  ['[-1.5, 0, "9007199254740993", null]', true],
+])('a number in where is compared exactly or refused: %s', (value, accepted) => {
+  const params = () => checkParams('memory/forget', JSON.parse(`{"where":{"n":${value}}}`))
+  if (accepted) expect(params()).toEqual({ where: { n: JSON.parse(value) } })
+  else expect(params).toThrow('cannot be compared exactly')
+})

@@ -40,16 +40,19 @@ test.each([
   expect(contents(await store.recall(query))).toEqual([content])
 })
 
-test.each([undefined, '', '   ', '?!…', '、。'])(
-  'without a word (%j) the newest come first',
-  async (query) => {
-    const store = new OpenStore()
-    await store.write('one', 'two', 'three')
-    const records = await store.recall({ query, limit: 2 })
-    expect(contents(records)).toEqual(['three', 'two'])
-    expect(records[0]?.score).toBeGreaterThan(records[1]?.score ?? 1)
-  },
-)
+test.each(['?!…', '、。', '😀'])('a query without a word (%j) finds nothing', async (query) => {
+  const store = new OpenStore()
+  await store.write('one', 'two')
+  expect(await store.recall({ query })).toEqual([])
+})
+
+test.each([undefined, '', '   '])('without a query (%j) the newest come first', async (query) => {
+  const store = new OpenStore()
+  await store.write('one', 'two', 'three')
+  const records = await store.recall({ query, limit: 2 })
+  expect(contents(records)).toEqual(['three', 'two'])
+  expect(records[0]?.score).toBeGreaterThan(records[1]?.score ?? 1)
+})
 
 test('the limit is 8 unless named, 0 is everything', async () => {
   const store = new OpenStore()

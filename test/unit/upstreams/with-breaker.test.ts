@@ -83,7 +83,7 @@ test.each(Object.keys(FAULTS) as FaultKind[])(
     const { breaker, faulty, call } = setup()
     faulty.fault = () => new Fault(kind, kind)
     await failures(call, 5)
-    const ours: readonly FaultKind[] = ['unavailable', 'busy', 'cancelled']
+    const ours: readonly FaultKind[] = ['unavailable', 'busy', 'cancelled', 'too_large']
     expect(breaker.state).toBe(ours.includes(kind) ? 'closed' : 'open')
   },
 )
