@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { Fault, invalidParams } from './errors.js'
 import { JsonText } from './json.js'
 import type { Method, ParamsOf, ResultOf } from './methods.js'
+import { isPlainList } from './plain.js'
 import { SCHEMAS } from './schemas.js'
 
 /** The schemas of one method; generic code indexes the mapped view, so that params and result stay tied to the name. */
@@ -23,11 +24,18 @@ export function checkParams<M extends Method>(method: M, params: unknown): Param
 
 /** Checks what an upstream answered, by the same tolerant rules; anything else is a `Fault` of kind `bad_reply`. */
 export function checkResult<M extends Method>(method: M, result: unknown): ResultOf<M> {
+  if (PLAIN[method]?.(result)) return result
   const tolerant = isObject(result) ? withoutNulls(result) : result
   const parsed = CHECKS[method].result.safeParse(tolerant)
   if (!parsed.success)
     throw new Fault('bad_reply', `not a result of ${method}: ${explain(parsed.error)}`)
   return parsed.data
+}
+
+/** Results that need no schema where they are as most are. */
+const PLAIN: { readonly [M in Method]?: (result: unknown) => result is ResultOf<M> } = {
+  'memory/recall': isPlainList,
+  'memory/timeline': isPlainList,
 }
 
 /** Where objects stand in which null says absent as well. */

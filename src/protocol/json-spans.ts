@@ -75,27 +75,30 @@ function skipSpace(text: string, start: number): number {
   return at
 }
 
+const NAME = '"metadata"'
+/** As much of the name as V8 searches for at its fastest; and a quote, which it looks for first, is rare in prose. */
+const NEEDLE = NAME.slice(0, 6)
+
 /** The values of all names `metadata` that are spelt without escapes, outermost ones only, in the order of the text. */
 export function metadataSpans(text: string): Span[] {
   const spans: Span[] = []
-  let at = text.indexOf('metadata')
+  let at = text.indexOf(NEEDLE)
   while (at >= 0) {
-    const colon = isWholeString(text, at, at + 8) ? skipSpace(text, at + 9) : at
-    let next = at + 8
+    const colon = isWholeString(text, at) ? skipSpace(text, at + NAME.length) : at
+    let next = at + 1
     if (text.charCodeAt(colon) === COLON) {
       const span = { start: colon + 1, end: endOfValue(text, colon + 1) }
       spans.push(span)
       next = span.end
     }
-    at = text.indexOf('metadata', next)
+    at = text.indexOf(NEEDLE, next)
   }
   return spans
 }
 
 /** A quote that no backslash precedes opens or closes a string, and here it cannot close one. */
-function isWholeString(text: string, start: number, end: number): boolean {
-  const quoted = text.charCodeAt(start - 1) === QUOTE && text.charCodeAt(end) === QUOTE
-  return quoted && text.charCodeAt(start - 2) !== BACKSLASH
+function isWholeString(text: string, start: number): boolean {
+  return text.startsWith(NAME, start) && text.charCodeAt(start - 1) !== BACKSLASH
 }
 
 /** What a text holds, counted without regard to what its parsed value kept of it. */
