@@ -14,7 +14,7 @@ import type { Bench } from './speed/bench.js'
 import { type FigureLine, printFigures, printRates, type RateLine } from './speed/lines.js'
 import { freshTexts, oneUpstream, threeUpstreams } from './speed/serving-rows.js'
 
-const FULL = { warm: 5000, rounds: 5, round: 1500 }
+const FULL = { warm: 5000, rounds: 5, round: 1200 }
 const QUICK = { warm: 1500, rounds: 3, round: 700 }
 
 const { values } = parseArgs({

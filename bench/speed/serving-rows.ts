@@ -21,7 +21,7 @@ export async function oneUpstream(
   const logging = await startSide(bench, 'gateway, a log line a call', { ...one, calls: true })
   const course = { ...bench.pace, load: bench.load, connections: CONNECTIONS }
   const [plain, ours, logged] = await three(measure(course, [proxied, gateway, logging]))
-  const alone = { ...course, connections: 1, warm: Math.min(1000, course.warm) }
+  const alone = { ...course, connections: 1, warm: 500, round: course.round / 2 }
   const latencies = await three(measure(alone, [direct, proxied, gateway]))
   await stopAll([upstream, proxy, gateway.server, logging.server])
   const rates = [
