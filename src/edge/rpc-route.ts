@@ -32,7 +32,10 @@ export function createRpcRoute(options: RpcRouteOptions): Direct {
     if (!isAt(options.path, request.url)) return false
     const admitted = admit(request)
     if ('status' in admitted) refuse(response, admitted, options.refused)
-    else answer(options, { ...admitted, request, response })
+    else {
+      const { caller, served } = admitted
+      answer(options, { caller, served, request, response })
+    }
     return true
   }
 }
