@@ -33,7 +33,6 @@ const CASES: readonly (readonly [string, readonly Name[]])[] = [
   ['{"tags":["a","b"]}', ['user']],
   ['{"o":{"x":{"y":1.0}}}', ['tool']],
   ['{"o":{"x":{}}}', []],
-  ['{"big":9007199254740993}', ['bare']],
   ['{"1":"one"}', ['bare']],
   ['{"constructor":"c"}', ['bare']],
   ['{"toString":null}', ['user', 'tool', 'bare']],
@@ -76,6 +75,16 @@ export function describeWhere({ client, mark }: Bench): void {
         expect(records.map(({ id }) => id).sort()).toEqual(wanted)
       }
     })
+
+    test.each(['9007199254740993', '[1,-9007199254740993]', '1e400'])(
+      'refuses a number that it could not tell from its neighbours: %s',
+      async (number) => {
+        const where = new JsonText(`{"big":${number}}`)
+        for (const method of ['memory/timeline', 'memory/recall', 'memory/forget']) {
+          expect(await client().code(method, { where })).toBe(-32602)
+        }
+      },
+    )
 
     test('forgets what it would have shown and nothing else', async () => {
       const prefix = mark()
