@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { HTTP_LIMITS } from '../../src/edge/http.js'
+import { until } from '../support/waiting.js'
 import {
   gate,
   head,
@@ -55,13 +56,15 @@ test('a refused sender that goes on sending is cut too', async () => {
 
 test('a caller that does not read its answer is cut', async () => {
   const size = 30_000_000
-  const { port } = await startEdge(() => ({ records: [], prompt: 'x'.repeat(size) }), {
+  const { port, reports } = await startEdge(() => ({ records: [], prompt: 'x'.repeat(size) }), {
     limits: { ...HTTP_LIMITS, headersMs: 100, requestMs: 100, callMs: 100 },
   })
   const client = await RawClient.open(port)
   client.socket.pause()
   client.send(head('content-type: application/json', `content-length: ${message().length}`))
   client.send(message())
+  await until(() => reports.length > 0)
+  // A client that does not read cannot see that it has been cut; by now the silence has lasted five times too long.
   await new Promise((resolve) => setTimeout(resolve, 1000))
   client.socket.resume()
   expect((await client.toTheEnd()).length).toBeLessThan(size)
