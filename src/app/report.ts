@@ -4,7 +4,7 @@ import type { Readiness } from '../edge/health.js'
 import type { Federation } from '../federation/federation.js'
 import type { Layout, TierLayout } from '../federation/layout.js'
 import type { Promised } from '../federation/promise.js'
-import { CAPABILITIES, type Description, METHOD_NAMES, SPECS } from '../protocol/methods.js'
+import { CAPABILITIES, type Description, methodsOf } from '../protocol/methods.js'
 import type { Upstream } from '../upstreams/upstream.js'
 
 /** One upstream as it was last seen; what it says of itself is undefined where it never did. */
@@ -105,7 +105,7 @@ export function profileForAnyone(profile: Description, config: Config, told: Tol
   return {
     ...profile,
     capabilities: CAPABILITIES.filter((capability) => capabilities.has(capability)),
-    methods: METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability)),
+    methods: methodsOf(capabilities),
   }
 }
 

@@ -5,12 +5,13 @@ import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import { countTiers } from './counts.js'
+import { grouped } from './grouping.js'
 import type { Layout, TierLayout } from './layout.js'
-import { batches, holder, type Located, listAll, refuseSilence } from './locate.js'
+import { batches, groupOf, holder, type Located, listAll, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
-import { groupOf, relocate, withGroups } from './relocate.js'
+import { relocate, withGroups } from './relocate.js'
 import { erase, unstoppable, writeError } from './writing.js'
 
 type Result = ResultOf<'memory/consolidate'>
@@ -73,12 +74,7 @@ function unreadable(tier: TierLayout, upstream: string): A2mError {
 }
 
 function byHolder(located: readonly Located[]): Located[][] {
-  const holders = new Map<string | null, Located[]>()
-  for (const found of located) {
-    const owner = holder(found.record)
-    holders.set(owner, [...(holders.get(owner) ?? []), found])
-  }
-  return [...holders.values()]
+  return [...grouped(located, ({ record }) => holder(record)).values()]
 }
 
 /** Whole groups, until at least `surplus` records have been taken; a group is as old as the youngest of it. */
@@ -92,13 +88,7 @@ function oldest(records: readonly Located[], surplus: number): Located[] {
 }
 
 function byAge(records: readonly Located[]): Located[][] {
-  const groups = new Map<string, Located[]>()
-  for (const found of records) {
-    const key = groupOf(found.record)
-    const members = groups.get(key)
-    if (members === undefined) groups.set(key, [found])
-    else members.push(found)
-  }
+  const groups = grouped(records, ({ record }) => groupOf(record))
   const age = (members: readonly Located[]) =>
     Math.max(...members.map(({ at }) => parseInstant(at) ?? 0))
   return [...groups.values()]

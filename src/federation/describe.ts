@@ -1,12 +1,6 @@
 import { EXTENSION } from '../protocol/extension.js'
 import { type Context, GATEWAY_ROLE } from '../protocol/memory.js'
-import {
-  type Description,
-  METHOD_NAMES,
-  type ParamsOf,
-  SPECS,
-  type Tier,
-} from '../protocol/methods.js'
+import { type Description, methodsOf, type ParamsOf, type Tier } from '../protocol/methods.js'
 import { ownerOf } from '../protocol/scope.js'
 import { PROTOCOL } from '../protocol/versions.js'
 import { countTiers, type TierCounts } from './counts.js'
@@ -39,7 +33,7 @@ function outline(parts: Parts, tell: (tier: TierLayout) => Tier): Description {
     protocol: PROTOCOL,
     name: parts.name,
     capabilities: [...capabilities],
-    methods: METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability)),
+    methods: methodsOf(capabilities),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
     tiers: parts.layout().tiers.map(tell),
   }

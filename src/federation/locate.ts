@@ -5,6 +5,7 @@ import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import { identityOf } from './arrivals.js'
 import { type Answer, fanOut } from './fan-out.js'
+import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
 import { planReading, type Target } from './plan.js'
@@ -142,6 +143,12 @@ export function holder(record: MemoryRecord): string | null {
   return record.owner ?? null
 }
 
+/** Names a group, which is one owner's; a record without one is a group of its own. */
+export function groupOf(record: MemoryRecord): string {
+  const owner = ownerKey(holder(record))
+  return record.group === undefined ? `${owner}id:${record.id}` : `${owner}group:${record.group}`
+}
+
 /** Records of one owner at one upstream. */
 export interface Batch {
   readonly source: Source
@@ -151,15 +158,13 @@ export interface Batch {
 
 /** Parts what was found by upstream and owner, since an upstream is told one owner at a time. */
 export function batches(located: readonly Located[]): Batch[] {
-  const found = new Map<string, Batch>()
-  for (const entry of located) {
-    const owner = holder(entry.record)
-    const key = ownerKey(owner) + entry.source.name
-    const batch = found.get(key) ?? { source: entry.source, owner, records: [] }
-    batch.records.push(entry)
-    found.set(key, batch)
-  }
-  return [...found.values()]
+  const keyOf = ({ source, record }: Located) => ownerKey(holder(record)) + source.name
+  return [...grouped(located, keyOf).values()].flatMap((records) => {
+    const [first] = records
+    return first === undefined
+      ? []
+      : [{ source: first.source, owner: holder(first.record), records }]
+  })
 }
 
 /** A bare id that stands for different records of one owner is refused: qualified, it is clear. */

@@ -2,8 +2,9 @@ import { A2mError } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Move } from '../state/journal.js'
 import type { Outbound } from '../upstreams/translate.js'
+import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
-import { holder, type Located, locate, refuseSilence } from './locate.js'
+import { groupOf, holder, type Located, locate, refuseSilence } from './locate.js'
 import type { Parts } from './parts.js'
 import { erase, journalled, write, writeError } from './writing.js'
 
@@ -144,17 +145,11 @@ function unfinished(from: Source, { to }: Moving): A2mError {
 
 /** Cuts records into steps at the borders of groups. */
 function steps(records: readonly Located[]): Located[][] {
-  const units = new Map<string, Located[]>()
-  for (const found of records) {
-    const { group, id } = found.record
-    const key = group === undefined ? `id:${id}` : `group:${group}`
-    units.set(key, [...(units.get(key) ?? []), found])
-  }
   const batches: Located[][] = []
-  for (const unit of units.values()) {
+  for (const unit of grouped(records, ({ record }) => groupOf(record)).values()) {
     const last = batches.at(-1)
     if (last !== undefined && last.length + unit.length <= RECORDS_PER_STEP) last.push(...unit)
-    else batches.push([...unit])
+    else batches.push(unit)
   }
   return batches
 }

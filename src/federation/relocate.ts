@@ -1,10 +1,18 @@
 import { invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
-import { type Owner, ownerKey } from '../protocol/scope.js'
+import type { Owner } from '../protocol/scope.js'
 import { identityOf } from './arrivals.js'
 import { ask } from './fan-out.js'
 import type { Source, TierLayout } from './layout.js'
-import { type Batch, batches, holder, type Located, listAll, refuseSilence } from './locate.js'
+import {
+  type Batch,
+  batches,
+  groupOf,
+  holder,
+  type Located,
+  listAll,
+  refuseSilence,
+} from './locate.js'
 import { moveRecords } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners } from './plan.js'
@@ -64,12 +72,6 @@ export async function withGroups(
     if (!foreign && wanted.has(groupOf(found.record))) joined.set(place(found), found)
   }
   return [...joined.values()]
-}
-
-/** Names a group, which is one owner's; a record without one is a group of its own. */
-export function groupOf(record: Located['record']): string {
-  const owner = ownerKey(holder(record))
-  return record.group === undefined ? `${owner}id:${record.id}` : `${owner}group:${record.group}`
 }
 
 function place({ source, record }: Located): string {

@@ -6,6 +6,7 @@ import type { Entry } from '../protocol/records.js'
 import { ownerKey } from '../protocol/scope.js'
 import type { WritePart } from '../state/journal.js'
 import type { Outbound } from '../upstreams/translate.js'
+import { grouped } from './grouping.js'
 import type { Layout, Source } from './layout.js'
 import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
@@ -131,12 +132,7 @@ function refuseQualified(
 }
 
 function byOwner(items: readonly Prepared[]): Map<string | null, Prepared[]> {
-  const groups = new Map<string | null, Prepared[]>()
-  for (const item of items) {
-    const owner = item.entry.owner ?? null
-    groups.set(owner, [...(groups.get(owner) ?? []), item])
-  }
-  return groups
+  return grouped(items, ({ entry }) => entry.owner ?? null)
 }
 
 /** Entries to write: those whose id is not there yet, each id once. */
@@ -151,13 +147,7 @@ function withoutKnown(prepared: readonly Prepared[], known: ReadonlySet<string>)
 }
 
 function partsOf(items: readonly Prepared[]): Part[] {
-  const bySource = new Map<Source, Prepared[]>()
-  for (const item of items) {
-    const part = bySource.get(item.home)
-    if (part === undefined) bySource.set(item.home, [item])
-    else part.push(item)
-  }
-  return [...bySource].map(([source, part]) => ({ source, items: part }))
+  return [...grouped(items, ({ home }) => home)].map(([source, part]) => ({ source, items: part }))
 }
 
 /** A part that was not written: whether it may have been all the same, and the error that it is, given what remains. */

@@ -12,14 +12,15 @@ export function unstoppable(context: Context): Context {
   return { ...context, cancellation: new Cancellation() }
 }
 
-/** How a write at one upstream ended: done, or why not and whether it may have been done all the same. */
-export type Written =
-  | { readonly state: 'done' }
-  | {
-      readonly state: 'failed'
-      readonly outcome: 'refused' | 'not_sent' | 'unknown'
-      readonly thrown: unknown
-    }
+/** A write that an upstream refused or did not confirm; `outcome` says whether it may have been done all the same. */
+export interface Failed {
+  readonly state: 'failed'
+  readonly outcome: 'refused' | 'not_sent' | 'unknown'
+  readonly thrown: unknown
+}
+
+/** How a write at one upstream ended. */
+export type Written = { readonly state: 'done' } | Failed
 
 /** Writes records at one upstream and holds it to the ids that it was given. */
 export async function write(
@@ -38,7 +39,7 @@ export async function write(
   return failure(new Fault('bad_reply', 'it answered other ids than it was given'))
 }
 
-function failure(thrown: unknown): Written {
+function failure(thrown: unknown): Failed {
   if (thrown instanceof A2mError) return { state: 'failed', outcome: 'refused', thrown }
   const outcome = thrown instanceof Fault ? thrown.outcome : 'unknown'
   return { state: 'failed', outcome, thrown }
@@ -55,7 +56,7 @@ const NOT_THE_CALLERS: ReadonlySet<number> = new Set([
 /** The error that a failed write at an upstream is for the caller; `data` says more, such as what remains. */
 export function writeError(
   source: Source,
-  { outcome, thrown }: Exclude<Written, { state: 'done' }>,
+  { outcome, thrown }: Failed,
   data: Readonly<Record<string, unknown>>,
 ): A2mError {
   const detail = { upstream: source.name, outcome, ...data }
@@ -99,7 +100,7 @@ export async function erase(
   context: Context,
 ): Promise<{
   readonly gone: number
-  readonly failed: Exclude<Written, { state: 'done' }> | undefined
+  readonly failed: Failed | undefined
 }> {
   let gone = 0
   for (let start = 0; start < ids.length; start += IDS_PER_FORGET) {
@@ -107,8 +108,7 @@ export async function erase(
     const params = source.translation.forgetting(portion, owner)
     const { result, thrown } = await ask('memory/forget', { source, params }, context, parts.clock)
     if (result === undefined) {
-      const failed = failure(thrown)
-      return { gone, failed: failed.state === 'failed' ? failed : undefined }
+      return { gone, failed: failure(thrown) }
     }
     gone += Math.min(result.forgotten, portion.length)
     parts.carried.remove(source.name, owner ?? '', portion)

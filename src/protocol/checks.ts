@@ -3,6 +3,7 @@ import { Fault, invalidParams } from './errors.js'
 import { JsonText } from './json.js'
 import type { Method, ParamsOf, ResultOf } from './methods.js'
 import { isPlainList } from './plain.js'
+import { isObject } from './rpc.js'
 import { SCHEMAS } from './schemas.js'
 
 /** The schemas of one method; generic code indexes the mapped view, so that params and result stay tied to the name. */
@@ -78,8 +79,4 @@ function explain(error: z.ZodError): string {
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
     .join('')
   return path === '' ? issue.message : `${path.replace(/^\./, '')}: ${issue.message}`
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

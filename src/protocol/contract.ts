@@ -5,13 +5,14 @@ import {
   CAPABILITIES,
   type Capability,
   type Limits,
-  METHOD_NAMES,
   type Method,
+  methodsOf,
   type ParamsOf,
   type ResultOf,
   SPECS,
 } from './methods.js'
 import type { Entry } from './records.js'
+import { isObject } from './rpc.js'
 import type { Served } from './serve.js'
 import { compatible, PROTOCOL } from './versions.js'
 
@@ -82,7 +83,7 @@ const DISCLOSE: {
   'memory/describe': (description, { capabilities }) => ({
     ...description,
     capabilities: CAPABILITIES.filter((capability) => capabilities.has(capability)),
-    methods: METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability)),
+    methods: methodsOf(capabilities),
   }),
 }
 
@@ -146,10 +147,6 @@ function without<T>(value: T, names: readonly string[]): T {
   const copy: T & Record<string, unknown> = { ...value }
   for (const name of surplus) delete copy[name]
   return copy
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function holdRemember(

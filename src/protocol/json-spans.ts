@@ -4,15 +4,15 @@ export interface Span {
   readonly end: number
 }
 
-const QUOTE = 0x22
+export const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
+export const COMMA = 0x2c
+export const COLON = 0x3a
 const SPACE = 0x20
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
+export const OPEN_ARRAY = 0x5b
+export const CLOSE_ARRAY = 0x5d
+export const OPEN_OBJECT = 0x7b
+export const CLOSE_OBJECT = 0x7d
 
 /** Most strings of a message are names and short values; longer ones are jumped over. */
 const SHORT = 24

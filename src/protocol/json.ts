@@ -1,5 +1,17 @@
 import { invalidParams } from './errors.js'
-import { endOfString, metadataSpans, type Span, survey } from './json-spans.js'
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  endOfString,
+  metadataSpans,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  type Span,
+  survey,
+} from './json-spans.js'
 
 /** The deepest nesting of arrays and objects that is accepted. */
 export const MAX_DEPTH = 128
@@ -174,14 +186,6 @@ interface Frame {
   key: string
   index: number
 }
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-const COLON = 0x3a
 
 /** One walk over a text that has already parsed: no syntax is checked again, containers are followed in step. */
 class Scan {

@@ -72,6 +72,11 @@ export type Tier = z.output<typeof tierSchema>
 /** Limits that a server enforces (§4.1); an absent one is no limit. Contents are measured in code points. */
 export type Limits = z.output<typeof limitsSchema>
 
+/** The methods that come with these capabilities. */
+export function methodsOf(capabilities: ReadonlySet<Capability>): Method[] {
+  return METHOD_NAMES.filter((method) => capabilities.has(SPECS[method].capability))
+}
+
 /** A server's answer about itself (§4.1). */
 export type Description = ResultOf<'memory/describe'>
 

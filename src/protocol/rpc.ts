@@ -66,7 +66,8 @@ function isId(id: JsonText): boolean {
   return /^["\-\dn]/.test(id.text)
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** An object of JSON, not an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

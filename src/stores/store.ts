@@ -6,8 +6,8 @@ import type { Context, Memory } from '../protocol/memory.js'
 import {
   CAPABILITIES,
   type Capability,
-  METHOD_NAMES,
   type Method,
+  methodsOf,
   type ParamsOf,
   type ResultOf,
   SPECS,
@@ -125,7 +125,7 @@ function describe(shelf: Shelf, params: ParamsOf<'memory/describe'>): ResultOf<'
     protocol: PROTOCOL,
     name,
     capabilities: CAPABILITIES.filter((capability) => PROVIDED.has(capability)),
-    methods: METHOD_NAMES.filter((method) => PROVIDED.has(SPECS[method].capability)),
+    methods: methodsOf(PROVIDED),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     tiers: tiers.map((tier) => ({ ...tier, count: sums[tier.name] ?? 0 })),
     [EXTENSION]: { version: 1 },
