@@ -69,6 +69,15 @@ export function tierConfig(
   }
 }
 
+/** How recall merges where a test says nothing else. */
+export const recallConfig = {
+  limit: 8,
+  window: 20,
+  k: 60,
+  voters: { lexical: 1 },
+  onFailure: 'partial',
+} as const satisfies FederationConfig['recall']
+
 export interface Upstreams {
   readonly [name: string]: { readonly memory: Memory; readonly config?: Partial<UpstreamConfig> }
 }
@@ -121,14 +130,7 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
     config: {
       upstreams: configs,
       tiers: setup.tiers ?? [],
-      recall: {
-        limit: 8,
-        window: 20,
-        k: 60,
-        voters: { lexical: 1 },
-        onFailure: 'partial',
-        ...setup.recall,
-      },
+      recall: { ...recallConfig, ...setup.recall },
     },
     registry,
     state,

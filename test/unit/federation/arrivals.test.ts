@@ -4,16 +4,8 @@ import { type Layout, layOut } from '../../../src/federation/layout.js'
 import type { Where } from '../../../src/protocol/matches.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import type { Owner } from '../../../src/protocol/scope.js'
-import { tierConfig } from '../../support/federation.js'
+import { recallConfig, tierConfig } from '../../support/federation.js'
 import { readUpstream } from '../../support/upstreams.js'
-
-const recall = {
-  limit: 8,
-  window: 20,
-  k: 60,
-  voters: { lexical: 1 },
-  onFailure: 'partial',
-} as const
 
 let layout: Layout
 beforeAll(async () => {
@@ -21,9 +13,10 @@ beforeAll(async () => {
     capabilities: ['core', 'tiers', 'scopes'],
     tiers: ['t', 'unmapped'],
   })
-  layout = layOut({ upstreams: [upstream.config], tiers: [tierConfig('t', 'a')], recall }, [
-    upstream,
-  ])
+  layout = layOut(
+    { upstreams: [upstream.config], tiers: [tierConfig('t', 'a')], recall: recallConfig },
+    [upstream],
+  )
 })
 
 function record(id: string, over: Partial<MemoryRecord> = {}): MemoryRecord {

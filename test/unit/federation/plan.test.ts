@@ -1,18 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Layout, layOut } from '../../../src/federation/layout.js'
 import { planReading } from '../../../src/federation/plan.js'
-import { tierConfig } from '../../support/federation.js'
+import { recallConfig, tierConfig } from '../../support/federation.js'
 import { PlainMemory } from '../../support/plain-memory.js'
 import { readUpstream, upstreamOver } from '../../support/upstreams.js'
 
 const FULL = { capabilities: ['core', 'tiers', 'scopes'] }
-const recall = {
-  limit: 8,
-  window: 20,
-  k: 60,
-  voters: { lexical: 1 },
-  onFailure: 'partial',
-} as const
 
 let layout: Layout
 beforeAll(async () => {
@@ -28,7 +21,10 @@ beforeAll(async () => {
     tierConfig('episodic', 'notes', { also: ['archive'] }),
     tierConfig('procedural', 'lost'),
   ]
-  layout = layOut({ upstreams: upstreams.map(({ config }) => config), tiers, recall }, upstreams)
+  layout = layOut(
+    { upstreams: upstreams.map(({ config }) => config), tiers, recall: recallConfig },
+    upstreams,
+  )
 })
 
 const asked = (wanted: Parameters<typeof planReading>[1]) => {
@@ -125,7 +121,7 @@ test('an unread upstream that no tier is mapped to yet might have any of them', 
     upstreamOver('lost', new PlainMemory()),
   ]
   const open = layOut(
-    { upstreams: upstreams.map(({ config }) => config), tiers: [], recall },
+    { upstreams: upstreams.map(({ config }) => config), tiers: [], recall: recallConfig },
     upstreams,
   )
   const { absent } = planReading(open, { owner: undefined, tier: 'working' })
@@ -138,7 +134,7 @@ test('where nobody has described itself, all are missing: that is no empty answe
     upstreamOver('gone', new PlainMemory()),
   ]
   const configs = upstreams.map(({ config }) => config)
-  const empty = layOut({ upstreams: configs, tiers: [], recall }, upstreams)
+  const empty = layOut({ upstreams: configs, tiers: [], recall: recallConfig }, upstreams)
   const { targets, absent } = planReading(empty, { owner: undefined })
   expect(targets).toEqual([])
   expect([...absent.keys()]).toEqual(['lost', 'gone'])

@@ -3,7 +3,7 @@ import type { TierConfig, UpstreamConfig } from '../../../src/config/config.js'
 import { layOut } from '../../../src/federation/layout.js'
 import { type Promised, promise } from '../../../src/federation/promise.js'
 import type { Upstream } from '../../../src/upstreams/upstream.js'
-import { tierConfig } from '../../support/federation.js'
+import { recallConfig, tierConfig } from '../../support/federation.js'
 import { PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
 import { readUpstream, upstreamOver } from '../../support/upstreams.js'
 
@@ -26,13 +26,7 @@ async function promised(made: readonly Made[], tiers?: readonly TierConfig[]): P
     )
   }
   const configured = tiers ?? made.map(([name]) => tierConfig(name, name))
-  const recall = {
-    limit: 8,
-    window: 20,
-    k: 60,
-    voters: { lexical: 1 },
-    onFailure: 'partial',
-  } as const
+  const recall = recallConfig
   return promise(
     layOut(
       { upstreams: upstreams.map(({ config }) => config), tiers: configured, recall },
@@ -149,13 +143,7 @@ test('an outage of what was read before takes nothing away', async () => {
   })
   await again.refresh()
   const restarted = upstreamOver('a', new PlainMemory(), { stored: kept[0] })
-  const recall = {
-    limit: 8,
-    window: 20,
-    k: 60,
-    voters: { lexical: 1 },
-    onFailure: 'partial',
-  } as const
+  const recall = recallConfig
   const of = (one: Upstream) =>
     promise(layOut({ upstreams: [one.config], tiers: [tierConfig('a', 'a')], recall }, [one]))
   expect(of(restarted)).toEqual(of(upstream))
