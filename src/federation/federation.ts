@@ -102,6 +102,7 @@ function createParts(options: FederationOptions): Parts {
     newId,
     journal: state.journal,
     carried: state.carried,
+    chronicle: { begin: () => ({ done: () => {}, unknown: () => {} }) },
     lexical: new Lexical({
       weight: config.recall.voters.lexical,
       terms: new TermCache(options.tokenizer),

@@ -5,6 +5,7 @@ import type { CarriedRecords } from '../state/carried.js'
 import type { Journal } from '../state/journal.js'
 import type { Upstream } from '../upstreams/upstream.js'
 import type { Blame } from './arrivals.js'
+import type { Chronicle } from './chronicle.js'
 import type { KnownCounts } from './counts.js'
 import type { Layout } from './layout.js'
 import type { Lexical } from './lexical.js'
@@ -24,6 +25,7 @@ export interface Parts {
   readonly newId: () => string
   readonly journal: Journal
   readonly carried: CarriedRecords
+  readonly chronicle: Chronicle
   readonly lexical: Lexical
   readonly knownCounts: KnownCounts
   /** Held while an id is looked up and written, and while records of an owner move. */

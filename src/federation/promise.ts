@@ -14,6 +14,8 @@ export interface Promised {
 
 /** Capabilities that the gateway provides itself over any upstreams. */
 const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers'])
+/** Capabilities that are there when every upstream that decides declares them. */
+const SHARED: ReadonlySet<Capability> = new Set()
 
 /**
  * Works out the promise: writable upstreams are intersected, a read-only one takes nothing away. Where none is writable, all
@@ -35,6 +37,10 @@ export function promise(layout: Layout): Promised {
 
 function whyNot(capability: Capability, deciding: readonly Source[], layout: Layout): string[] {
   if (OWN.has(capability)) return []
+  const unread = [...layout.absent]
+    .filter(([name]) => layout.undecided.has(name))
+    .map(([name, reason]) => `${name}: ${reason}`)
+  if (SHARED.has(capability)) return [...lacking(capability, deciding), ...unread]
   if (capability !== 'scopes') return ['not offered by this version of the gateway']
   const mixing = deciding.filter((source) => source.owners === 'common')
   return [
@@ -43,10 +49,14 @@ function whyNot(capability: Capability, deciding: readonly Source[], layout: Lay
         ? `${name}: configured with owner: none`
         : `${name}: does not declare scopes`,
     ),
-    ...[...layout.absent]
-      .filter(([name]) => layout.undecided.has(name))
-      .map(([name, reason]) => `${name}: ${reason}`),
+    ...unread,
   ]
+}
+
+function lacking(capability: Capability, deciding: readonly Source[]): string[] {
+  return deciding
+    .filter(({ profile }) => !profile.capabilities.has(capability))
+    .map(({ name }) => `${name}: does not declare ${capability}`)
 }
 
 function tightest(deciding: readonly Source[]): Limits {
