@@ -1,44 +1,7 @@
+import type { Change, OwnersShare, WrittenRecord } from '../events/changes.js'
 import type { Owner } from '../protocol/scope.js'
 
-/** One record as `written` tells of it. */
-export interface WrittenRecord {
-  readonly id: string
-  readonly owner: string | null
-  readonly tier: string | undefined
-  readonly session: string | undefined
-  readonly key: string | undefined
-  readonly revision: number | undefined
-}
-
-/** What one owner's records saw of a change; null is records without an owner. */
-export interface OwnersShare<T> {
-  readonly owner: string | null
-  readonly part: T
-}
-
-/** What consolidate and session/close did to one owner's records. */
-export interface Reorganised {
-  readonly moved: number
-  readonly promoted: number
-  readonly dropped: number
-  readonly summarized: number
-}
-
-/** A change as it ended, for the event log: one call makes one (§4.12), except `written`, which is one a record. */
-export type Change =
-  | { readonly kind: 'written'; readonly records: readonly WrittenRecord[] }
-  | { readonly kind: 'forgotten'; readonly shares: readonly OwnersShare<readonly string[]>[] }
-  | {
-      readonly kind: 'promoted'
-      readonly tier: string
-      readonly shares: readonly OwnersShare<readonly string[]>[]
-    }
-  | { readonly kind: 'consolidated'; readonly shares: readonly OwnersShare<Reorganised>[] }
-  | {
-      readonly kind: 'session_closed'
-      readonly session: string
-      readonly shares: readonly OwnersShare<Reorganised>[]
-    }
+export type { Change, OwnersShare, Reorganised, WrittenRecord } from '../events/changes.js'
 
 /**
  * What a call is about to do, kept on disk until it has been told how it ended, so that a crash in between loses no event: what is
