@@ -96,7 +96,7 @@ async function promoteWithin(
   context: Context,
 ): Promise<number> {
   const ids = records.map(({ hereId }) => hereId)
-  const params = source.translation.promoting(ids, tier.name, owner)
+  const params = source.translation.promoting(ids, { tier: tier.name, owner })
   const { result, thrown } = await ask('memory/promote', { source, params }, context, parts.clock)
   if (result === undefined)
     throw writeError(source, { state: 'failed', outcome: 'unknown', thrown }, {})

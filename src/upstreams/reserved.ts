@@ -3,29 +3,130 @@ import { type Carried, EXTENSION } from '../protocol/extension.js'
 import { carriedSchema } from '../protocol/extension-schemas.js'
 import { JsonText } from '../protocol/json.js'
 import { withMember, withoutMember } from '../protocol/members.js'
-import type { MemoryRecord } from '../protocol/records.js'
+import type { Capability } from '../protocol/methods.js'
+import type { Entry, MemoryRecord } from '../protocol/records.js'
+import { parseInstant } from '../protocol/time.js'
+import type { UpstreamProfile } from './profile.js'
 
 /** What reserved metadata holds; `bare` where the record had no metadata of its own. */
 const reservedSchema = carriedSchema.extend({ bare: z.literal(true).optional() })
 
-/** Metadata that also holds what its upstream could not be told; the rest of it stays to the letter. */
-export function reserve(metadata: JsonText | undefined, carried: Carried): JsonText {
-  return withMember(
-    metadata,
-    EXTENSION,
-    metadata === undefined ? { ...carried, bare: true } : carried,
+/** What a store must declare to be told a field of an entry. */
+const TOLD_BY = {
+  salience: 'salience',
+  session: 'sessions',
+  key: 'keys',
+  embedding: 'embeddings',
+  uri: 'external',
+  media_type: 'external',
+} as const satisfies Partial<Record<keyof Entry, Capability>>
+
+type Untellable = keyof typeof TOLD_BY
+const UNTELLABLE = Object.keys(TOLD_BY) as readonly Untellable[]
+
+/** Parts an entry into what a store of these capabilities can be told and what it would ignore (§4.2). */
+function partUntold<E extends Entry>(
+  entry: E,
+  capabilities: ReadonlySet<string>,
+): { readonly told: E; readonly untold: Carried | undefined } {
+  const names = UNTELLABLE.filter(
+    (name) => entry[name] !== undefined && !capabilities.has(TOLD_BY[name]),
   )
+  if (names.length === 0) return { told: entry, untold: undefined }
+  const told = { ...entry }
+  const untold: Carried = {}
+  for (const name of names) {
+    Object.assign(untold, { [name]: entry[name] })
+    delete told[name]
+  }
+  return { told, untold }
+}
+
+/** What decides how an upstream is told what a record brings along. */
+type Teller = Pick<UpstreamProfile, 'capabilities' | 'extended'>
+
+/**
+ * An entry as an upstream is told it: what it would ignore, and what no field can say, goes beside it (`carried`) where the
+ * upstream knows the extension, and into reserved metadata elsewhere.
+ */
+export function pack(
+  entry: Entry,
+  carried: Carried | undefined,
+  { capabilities, extended }: Teller,
+): { readonly entry: Entry; readonly carried: Carried | null } {
+  const { told, untold } = partUntold(entry, capabilities)
+  if (carried === undefined && untold === undefined) return { entry: told, carried: null }
+  const all = { ...carried, ...untold }
+  if (extended) return { entry: told, carried: all }
+  return { entry: { ...told, metadata: reserve(told.metadata, all) }, carried: null }
+}
+
+/** Fields of a record that no entry can say, whatever a store declares. */
+const UNSAYABLE: ReadonlySet<string> = new Set([
+  'created_at',
+  'accessed_at',
+  'access_count',
+  'revision',
+  'metadata',
+])
+const NEEDS: ReadonlyMap<string, string> = new Map(Object.entries(TOLD_BY))
+
+/** Whether an upstream may hold a field otherwise than it is shown, so that it cannot be trusted with a test of it. */
+export function isHeldOtherwise(field: string, { capabilities, extended }: Teller): boolean {
+  if (extended) return false
+  const capability = NEEDS.get(field)
+  return UNSAYABLE.has(field) || (capability !== undefined && !capabilities.has(capability))
+}
+
+/** Metadata that also holds what its upstream could not be told; the rest of it stays to the letter. */
+function reserve(metadata: JsonText | undefined, carried: Carried): JsonText {
+  const { embedding, ...rest } = carried
+  const plain = JSON.stringify(metadata === undefined ? { ...rest, bare: true } : rest)
+  const text = embedding === undefined ? plain : withVector(plain, embedding)
+  return withMember(metadata, EXTENSION, new JsonText(text))
+}
+
+/** A vector is printed by hand, since `JSON.stringify` makes 0 of -0. */
+function withVector(object: string, vector: readonly number[]): string {
+  const numbers = vector.map((number) => (Object.is(number, -0) ? '-0' : String(number)))
+  const rest = object === '{}' ? '' : `,${object.slice(1, -1)}`
+  return `{"embedding":[${numbers.join(',')}]${rest}}`
+}
+
+/** A record as it is shown, and what of it stands in reserved metadata. */
+export interface Restored {
+  readonly record: MemoryRecord
+  readonly carried: Carried | undefined
 }
 
 /** Puts back what a record carries in reserved metadata, and takes that out of sight. */
-export function restore(raw: MemoryRecord): MemoryRecord {
-  if (raw.metadata === undefined || !raw.metadata.text.includes(EXTENSION)) return raw
+export function restore(raw: MemoryRecord): Restored {
+  if (raw.metadata === undefined || !raw.metadata.text.includes(EXTENSION)) return untouched(raw)
   const { value, rest } = withoutMember(raw.metadata, EXTENSION)
   const reserved = reservedSchema.safeParse(value)
-  if (!reserved.success) return raw
+  if (!reserved.success) return untouched(raw)
+  const { bare, ...carried } = reserved.data
   const { metadata: _, ...plain } = raw
-  const { created_at = raw.created_at, bare } = reserved.data
-  return bare
-    ? { ...plain, created_at }
-    : { ...plain, created_at, metadata: rest ?? new JsonText('{}') }
+  const own = bare ? {} : { metadata: rest ?? new JsonText('{}') }
+  return { record: { ...carried, ...plain, ...summed(raw, carried), ...own }, carried }
+}
+
+function untouched(record: MemoryRecord): Restored {
+  return { record, carried: undefined }
+}
+
+/** What the store has counted since the record came counts on top of what it came with. */
+function summed(raw: MemoryRecord, carried: Carried): Partial<MemoryRecord> {
+  const { created_at = raw.created_at, revision, access_count, accessed_at } = carried
+  return {
+    created_at,
+    ...(revision === undefined ? {} : { revision: revision + (raw.revision ?? 0) }),
+    ...(access_count === undefined ? {} : { access_count: access_count + (raw.access_count ?? 0) }),
+    ...(accessed_at === undefined ? {} : { accessed_at: later(accessed_at, raw.accessed_at) }),
+  }
+}
+
+function later(left: string, right: string | undefined): string {
+  if (right === undefined) return left
+  return (parseInstant(right) ?? 0) > (parseInstant(left) ?? 0) ? right : left
 }

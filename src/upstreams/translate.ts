@@ -1,12 +1,12 @@
 import { copyWith } from '../protocol/copy.js'
-import { type Carried, EXTENSION } from '../protocol/extension.js'
+import { type Carried, EXTENSION, type ExtensionParams } from '../protocol/extension.js'
 import { matches, type Where } from '../protocol/matches.js'
 import type { ParamsOf } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
 import type { Owner } from '../protocol/scope.js'
 import { formatInstant, parseInstant } from '../protocol/time.js'
 import type { UpstreamProfile } from './profile.js'
-import { reserve, restore } from './reserved.js'
+import { isHeldOtherwise, pack, restore } from './reserved.js'
 
 /** A tier of the gateway and what the upstream calls it; undefined where the upstream has but one and no name for it. */
 export interface Route {
@@ -27,6 +27,13 @@ export interface TranslationOptions {
   readonly names: ReadonlySet<string>
 }
 
+/** Where records of one owner go within an upstream, and what is added to their salience. */
+export interface Promoting {
+  readonly tier: string
+  readonly owner: Owner
+  readonly salience?: number | undefined
+}
+
 /** What is to be read, in the gateway's terms. */
 export interface Selection {
   /** Tiers that this upstream has, at least one. */
@@ -35,6 +42,10 @@ export interface Selection {
   readonly where: Where | undefined
   /** 0 is everything. */
   readonly limit: number
+  /** Vectors come along, from an upstream that keeps any. */
+  readonly embeddings?: boolean | undefined
+  /** The reading is no use of the records; an upstream that knows the extension is told so. */
+  readonly quiet?: boolean | undefined
 }
 
 /** An entry to write, in the gateway's terms, with what it brings along from where it was. */
@@ -43,15 +54,19 @@ export interface Outbound {
   readonly carried: Carried | undefined
 }
 
-/** A record of an upstream in the gateway's terms; `at` is its `created_at` as exactly as the upstream told it. */
+/**
+ * A record of an upstream in the gateway's terms; `at` is its `created_at` as exactly as the upstream told it, `carried` what of
+ * it stands in reserved metadata there and must be written again with whatever replaces the record.
+ */
 export interface Arrived {
   readonly record: MemoryRecord
   readonly at: string
+  readonly carried?: Carried | undefined
 }
 
 type Reading = Pick<
   ParamsOf<'memory/timeline'>,
-  'tier' | 'where' | 'owner' | 'limit' | typeof EXTENSION
+  'tier' | 'where' | 'owner' | 'limit' | 'embeddings' | typeof EXTENSION
 >
 
 /** Turns the gateway's terms into one upstream's and back: ids, tier names, owners, reserved metadata. */
@@ -103,8 +118,24 @@ export class Translation {
     return {
       ...tiers.params,
       ...owner.params,
+      ...this.#told(selection, where, owner.params[EXTENSION]),
       ...(Object.keys(filter).length > 0 ? { where: filter } : {}),
       limit: this.clamp(this.pushes(where) ? selection.limit : 0),
+    }
+  }
+
+  /** What is said beside the selection: whether vectors are wanted, and that the reading is no use. */
+  #told(
+    { embeddings, quiet }: Selection,
+    where: Where,
+    extension: ExtensionParams | undefined,
+  ): Pick<Reading, 'embeddings' | typeof EXTENSION> {
+    const { capabilities, extended } = this.#options.profile
+    const wanted = embeddings || Object.hasOwn(where, 'embedding')
+    const silent = quiet && extended && capabilities.has('salience')
+    return {
+      ...(wanted && capabilities.has('embeddings') ? { embeddings: true } : {}),
+      ...(silent ? { [EXTENSION]: { ...extension, quiet } } : {}),
     }
   }
 
@@ -121,11 +152,11 @@ export class Translation {
   }
 
   writing(items: readonly Outbound[]): ParamsOf<'memory/remember'> {
-    const records = items.map((item) => this.#entry(item))
-    if (!this.#options.profile.extended || items.every((item) => item.carried === undefined)) {
-      return { records }
-    }
-    return { records, [EXTENSION]: { carried: items.map((item) => item.carried ?? null) } }
+    const { profile } = this.#options
+    const packed = items.map(({ entry, carried }) => pack(this.#entry(entry), carried, profile))
+    const records = packed.map(({ entry }) => entry)
+    if (packed.every(({ carried }) => carried === null)) return { records }
+    return { records, [EXTENSION]: { carried: packed.map(({ carried }) => carried) } }
   }
 
   /** Ids are in the upstream's own terms and the caller's by proof. */
@@ -133,10 +164,37 @@ export class Translation {
     return { ids: [...ids], ...this.#ownerFilter(owner).params }
   }
 
-  promoting(ids: readonly string[], tier: string, owner: Owner): ParamsOf<'memory/promote'> {
-    const upstreamTier = this.#toUpstream.get(tier) ?? tier
+  /** `salience` is what an upstream that keeps any adds to the records as they arrive. */
+  promoting(
+    ids: readonly string[],
+    { tier, owner, salience }: Promoting,
+  ): ParamsOf<'memory/promote'> {
+    const { extended, capabilities } = this.#options.profile
+    const raised = salience !== undefined && capabilities.has('salience')
+    return {
+      ids: [...ids],
+      tier: this.#toUpstream.get(tier) ?? tier,
+      ...(raised ? { salience } : {}),
+      ...(extended && owner !== undefined ? { [EXTENSION]: { owner } } : {}),
+    }
+  }
+
+  /** Ids are in the upstream's own terms and the caller's by proof. */
+  reinforcing(
+    ids: readonly string[],
+    { amount, owner }: { readonly amount: number | undefined; readonly owner: Owner },
+  ): ParamsOf<'memory/reinforce'> {
     const known = this.#options.profile.extended && owner !== undefined
-    return { ids: [...ids], tier: upstreamTier, ...(known ? { [EXTENSION]: { owner } } : {}) }
+    return {
+      ids: [...ids],
+      ...(amount === undefined ? {} : { amount }),
+      ...(known ? { [EXTENSION]: { owner } } : {}),
+    }
+  }
+
+  /** Tells of records that went out to a caller. Of an upstream that does not know the extension it would be no use, but praise. */
+  using(ids: readonly string[], owner: Owner): ParamsOf<'memory/reinforce'> {
+    return { ids: [...ids], amount: 0, [EXTENSION]: { owner, used: true } }
   }
 
   describing(owner: Owner): ParamsOf<'memory/describe'> {
@@ -163,12 +221,13 @@ export class Translation {
     if (tier === undefined) return 'unmapped'
     if (!this.#admits(raw.owner, owner)) return 'foreign'
     const restored = restore(raw)
-    const at = restored.created_at
-    const record = copyWith(restored, { tier, created_at: canonical(at) })
+    const { carried } = restored
+    const at = restored.record.created_at
+    const record = copyWith(restored.record, { tier, created_at: canonical(at) })
     if (record.accessed_at !== undefined) record.accessed_at = canonical(record.accessed_at)
     if (!matches(record, where)) return 'unmatched'
     record.id = this.shownId(record.id)
-    return { record, at }
+    return carried === undefined ? { record, at } : { record, at, carried }
   }
 
   /** How an id of the upstream is shown where it is shown unambiguously. */
@@ -187,16 +246,13 @@ export class Translation {
     return has === undefined ? wanted === null || this.#options.owners === 'common' : has === wanted
   }
 
-  #entry({ entry, carried }: Outbound): Entry {
+  #entry(entry: Outbound['entry']): Entry {
     const { tier, owner, ...rest } = entry
     const upstreamTier = tier === undefined ? undefined : this.#toUpstream.get(tier)
-    const { owners, profile } = this.#options
-    const reserved = carried !== undefined && !profile.extended
     return {
       ...rest,
       ...(upstreamTier === undefined ? {} : { tier: upstreamTier }),
-      ...(owners === 'common' || owner === undefined ? {} : { owner }),
-      ...(reserved ? { metadata: reserve(entry.metadata, carried) } : {}),
+      ...(this.#options.owners === 'common' || owner === undefined ? {} : { owner }),
     }
   }
 
@@ -225,8 +281,11 @@ export class Translation {
     const { owner: _owner, ...ownerless } = where
     const known = owners === 'common' ? ownerless : where
     if (profile.extended) return known
-    const { created_at: _at, metadata: _metadata, ...safe } = known
-    return safe
+    const names = Object.keys(known)
+    const safe = names.filter((name) => !isHeldOtherwise(name, profile))
+    return safe.length === names.length
+      ? known
+      : Object.fromEntries(safe.map((name) => [name, known[name]]))
   }
 }
 

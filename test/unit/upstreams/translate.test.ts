@@ -81,7 +81,10 @@ describe('tiers', () => {
   test('a write and a promote name the tier as the upstream does', () => {
     const entry = { id: 'x', content: 'text', tier: 'semantic' }
     expect(over(tiered).writing([{ entry, carried: undefined }]).records[0]?.tier).toBe('s')
-    expect(over(tiered).promoting(['x'], 'semantic', undefined)).toEqual({ ids: ['x'], tier: 's' })
+    expect(over(tiered).promoting(['x'], { tier: 'semantic', owner: undefined })).toEqual({
+      ids: ['x'],
+      tier: 's',
+    })
     expect(over(tiered).tierName('s')).toBe('semantic')
     expect(over(tiered).tierName('unheard of')).toBeUndefined()
   })
@@ -140,13 +143,16 @@ describe('owners', () => {
 
   test('a promote says whose the records are where the upstream understands it', () => {
     const extended = over({ ...tiered, extended: true })
-    expect(extended.promoting(['x'], 'semantic', null)).toMatchObject({
+    expect(extended.promoting(['x'], { tier: 'semantic', owner: null })).toMatchObject({
       [EXTENSION]: { owner: null },
     })
-    expect(extended.promoting(['x'], 'semantic', 'alice')).toMatchObject({
+    expect(extended.promoting(['x'], { tier: 'semantic', owner: 'alice' })).toMatchObject({
       [EXTENSION]: { owner: 'alice' },
     })
-    expect(over(tiered).promoting(['x'], 'semantic', 'alice')).toEqual({ ids: ['x'], tier: 's' })
+    expect(over(tiered).promoting(['x'], { tier: 'semantic', owner: 'alice' })).toEqual({
+      ids: ['x'],
+      tier: 's',
+    })
   })
 
   test('an owner is written where owners are kept apart, and nowhere else', () => {
