@@ -5,9 +5,18 @@ import type { Clock } from '../protocol/time.js'
 /** Who waits for a turn, and until when. */
 type Waiting = Pick<Context, 'deadline' | 'cancellation'>
 
-/** Runs tasks of one key one after the other, tasks of different keys side by side. Keys begin with the owner. */
+/** A key to hold: alone, or together with others that hold it `shared`. Keys begin with the owner. */
+export type LockKey = string | { readonly shared: string }
+
+/** Who holds a key or waits for it: the last that wants it alone, and those after that one who share it. */
+interface Queue {
+  readonly alone: Promise<unknown> | undefined
+  readonly sharing: Set<Promise<unknown>>
+}
+
+/** Runs tasks of one key one after the other, tasks of different keys side by side, as those that share one. */
 export class KeyedLock {
-  readonly #tails = new Map<string, Promise<unknown>>()
+  readonly #queues = new Map<string, Queue>()
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -18,19 +27,42 @@ export class KeyedLock {
    * Runs `task` when every earlier task of each of the keys has ended, however it ended. A task whose turn has not come by its
    * deadline, or whose caller has left, never runs (`busy`, `cancelled`).
    */
-  run<T>(keys: readonly string[], wait: Waiting, task: () => Promise<T>): Promise<T> {
-    const before = [...new Set(keys)].flatMap((key) => this.#tails.get(key) ?? [])
-    if (before.length === 0) return this.#hold(keys, begin(task))
+  run<T>(keys: readonly LockKey[], wait: Waiting, task: () => Promise<T>): Promise<T> {
+    if (keys.length === 0) return begin(task)
+    const modes = modesOf(keys)
+    const before = [...modes].flatMap(([key, mode]) => this.#before(key, mode))
+    if (before.length === 0) return this.#hold(modes, begin(task))
     const free = Promise.all(before)
-    return this.#hold(keys, this.#turn(free, wait).then(task), free)
+    return this.#hold(modes, this.#turn(free, wait).then(task), free)
+  }
+
+  /** Whether anybody holds the key, or waits for it, alone. */
+  isHeld(key: string): boolean {
+    return this.#queues.get(key)?.alone !== undefined
+  }
+
+  #before(key: string, mode: Mode): readonly Promise<unknown>[] {
+    const queue = this.#queues.get(key)
+    if (queue === undefined) return []
+    const first = queue.alone === undefined ? [] : [queue.alone]
+    return mode === 'shared' ? first : [...first, ...queue.sharing]
   }
 
   /** Later tasks wait for this one, and where it gave up, for those before it all the same. */
-  #hold<T>(keys: readonly string[], turn: Promise<T>, free?: Promise<unknown>): Promise<T> {
+  #hold<T>(modes: Modes, turn: Promise<T>, free?: Promise<unknown>): Promise<T> {
     const tail = Promise.allSettled([free, turn])
-    for (const key of keys) this.#tails.set(key, tail)
-    void tail.then(() => this.#forget(keys, tail))
+    for (const [key, mode] of modes) {
+      if (mode === 'alone') this.#queues.set(key, { alone: tail, sharing: new Set() })
+      else this.#share(key).add(tail)
+    }
+    void tail.then(() => this.#forget(modes, tail))
     return turn
+  }
+
+  #share(key: string): Set<Promise<unknown>> {
+    const queue = this.#queues.get(key) ?? { alone: undefined, sharing: new Set() }
+    this.#queues.set(key, queue)
+    return queue.sharing
   }
 
   /** Once the turn has come, it is for the task to keep the deadline. */
@@ -50,9 +82,29 @@ export class KeyedLock {
     })
   }
 
-  #forget(keys: readonly string[], tail: Promise<unknown>): void {
-    for (const key of keys) if (this.#tails.get(key) === tail) this.#tails.delete(key)
+  #forget(modes: Modes, tail: Promise<unknown>): void {
+    for (const key of modes.keys()) {
+      const queue = this.#queues.get(key)
+      if (queue === undefined) continue
+      queue.sharing.delete(tail)
+      const alone = queue.alone === tail ? undefined : queue.alone
+      if (alone === undefined && queue.sharing.size === 0) this.#queues.delete(key)
+      else if (alone !== queue.alone) this.#queues.set(key, { alone, sharing: queue.sharing })
+    }
   }
+}
+
+type Mode = 'alone' | 'shared'
+type Modes = ReadonlyMap<string, Mode>
+
+/** Each key once; one that is wanted both ways is held alone. */
+function modesOf(keys: readonly LockKey[]): Modes {
+  const modes = new Map<string, Mode>()
+  for (const key of keys) {
+    if (typeof key === 'string') modes.set(key, 'alone')
+    else if (!modes.has(key.shared)) modes.set(key.shared, 'shared')
+  }
+  return modes
 }
 
 /** A task that throws at once fails as one that rejects. */

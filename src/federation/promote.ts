@@ -3,6 +3,7 @@ import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
+import type { LockKey } from './locks.js'
 import type { Handler } from './parts.js'
 import { tierNamed } from './plan.js'
 import { relocate } from './relocate.js'
@@ -26,7 +27,15 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
   })
 }
 
-/** Moves of one owner's records follow one another, and so do those of everybody's. */
-export function moveKeys(owner: Owner): string[] {
-  return [`move:${ownerKey(owner)}`]
+/** Moves of one owner's records follow one another, and those of everybody's go alone. */
+export function moveKeys(owner: Owner): LockKey[] {
+  const own = `move:${ownerKey(owner)}`
+  return owner === undefined ? [own] : [own, { shared: EVERYBODY }]
 }
+
+/** Held by what must not overlap with a move of the owner's records and is none itself. */
+export function unmovedKeys(owner: Owner): LockKey[] {
+  return [{ shared: `move:${ownerKey(owner)}` }, { shared: EVERYBODY }]
+}
+
+const EVERYBODY = `move:${ownerKey(undefined)}`

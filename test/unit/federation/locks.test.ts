@@ -175,3 +175,79 @@ test('a task whose caller leaves before its turn never runs', async () => {
   await running
   expect(log).toEqual(['first begins', 'first ends'])
 })
+
+test('those that share a key go side by side; one that wants it alone comes between', async () => {
+  const lock = new KeyedLock(systemClock)
+  const log: string[] = []
+  const tasks = ['a', 'b', 'alone', 'c'].map((name) => ({ name, ...held(name, log) }))
+  const runs = tasks.map(({ name, task }) =>
+    lock.run([name === 'alone' ? 'k' : { shared: 'k' }], patient, task),
+  )
+  await turns()
+  expect(log).toEqual(['a begins', 'b begins'])
+  expect(lock.isHeld('k')).toBe(true)
+  for (const { letGo } of tasks.slice(0, 3)) letGo()
+  await turns()
+  expect(log.slice(2)).toEqual(['a ends', 'b ends', 'alone begins', 'alone ends', 'c begins'])
+  expect(lock.isHeld('k')).toBe(false)
+  tasks[3]?.letGo()
+  expect(await Promise.all(runs)).toEqual(['a', 'b', 'alone', 'c'])
+})
+
+test('a key that is wanted alone and shared at once is held alone', async () => {
+  const lock = new KeyedLock(systemClock)
+  const log: string[] = []
+  const [both, next] = [held('both', log), held('next', log)]
+  const runs = [
+    lock.run([{ shared: 'k' }, 'k', { shared: 'k' }], patient, both.task),
+    lock.run([{ shared: 'k' }], patient, next.task),
+  ]
+  await turns()
+  expect(log).toEqual(['both begins'])
+  both.letGo()
+  next.letGo()
+  await Promise.all(runs)
+  expect(log).toEqual(['both begins', 'both ends', 'next begins', 'next ends'])
+})
+
+/** Notes who holds a key, and that whoever holds it alone is alone. */
+class Holders {
+  readonly #holding = new Map<string, ('alone' | 'shared')[]>()
+
+  enter(modes: ReadonlyMap<string, 'alone' | 'shared'>): void {
+    for (const [key, mode] of modes) {
+      const others = this.#holding.get(key) ?? []
+      expect(mode === 'alone' ? others : others.filter((one) => one === 'alone')).toEqual([])
+      this.#holding.set(key, [...others, mode])
+    }
+  }
+
+  leave(modes: ReadonlyMap<string, 'alone' | 'shared'>): void {
+    for (const key of modes.keys()) this.#holding.set(key, this.#holding.get(key)?.slice(1) ?? [])
+  }
+}
+
+test('in any mixture, whoever holds a key alone is alone', async () => {
+  const mode = fc.constantFrom('alone' as const, 'shared' as const)
+  const modes = fc
+    .array(fc.tuple(fc.constantFrom('a', 'b', 'c'), mode), { maxLength: 3 })
+    .map((entries) => new Map(entries))
+  const task = fc.record({ modes, waits: fc.integer({ min: 0, max: 4 }) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(task, { maxLength: 25 }), async (tasks) => {
+      const lock = new KeyedLock(systemClock)
+      const holders = new Holders()
+      const runs = tasks.map(({ modes: wanted, waits }) => {
+        const keys = [...wanted].map(([key, how]) => (how === 'alone' ? key : { shared: key }))
+        return lock.run(keys, patient, async () => {
+          holders.enter(wanted)
+          for (let n = 0; n < waits; n++) await Promise.resolve()
+          holders.leave(wanted)
+        })
+      })
+      await Promise.all(runs)
+      await turns()
+      expect(['a', 'b', 'c'].some((key) => lock.isHeld(key))).toBe(false)
+    }),
+  )
+})
