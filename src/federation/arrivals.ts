@@ -42,7 +42,7 @@ export function arrivals(
       : translation.arrive(record, owner, target.where)
     seen.add(identity)
     if (typeof outcome === 'string') counts[outcome]++
-    else arrived.push(outcome)
+    else arrived.push(asWanted(outcome, target))
   }
   if (counts.foreign > 0) blame(name, 'foreign_record', counts.foreign)
   if (counts.unmatched > 0 && translation.pushes(target.where)) {
@@ -50,6 +50,13 @@ export function arrivals(
   }
   if (counts.duplicate > 0) blame(name, 'duplicate_record', counts.duplicate)
   return { arrived, unmatched: counts.unmatched }
+}
+
+/** Vectors are not returned unless asked for (§3.7), also not those that reserved metadata brings along. */
+function asWanted(arrived: Arrived, { embeddings }: Target): Arrived {
+  if (embeddings || arrived.record.embedding === undefined) return arrived
+  const { embedding: _, ...record } = arrived.record
+  return { ...arrived, record }
 }
 
 /** What makes two records one before their contents are looked at. */

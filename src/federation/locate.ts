@@ -1,4 +1,5 @@
 import { A2mError, invalidParams } from '../protocol/errors.js'
+import type { Carried } from '../protocol/extension.js'
 import type { Where } from '../protocol/matches.js'
 import type { Context } from '../protocol/memory.js'
 import type { MemoryRecord } from '../protocol/records.js'
@@ -8,7 +9,7 @@ import { type Answer, fanOut } from './fan-out.js'
 import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
-import { planReading, type Target } from './plan.js'
+import { type Plan, planReading, type Target, type Wanted } from './plan.js'
 import { arrive } from './reading.js'
 
 /** A record and where it was found. */
@@ -20,6 +21,8 @@ export interface Located {
   readonly record: MemoryRecord
   /** Its time as exactly as the upstream told it. */
   readonly at: string
+  /** What of it stands in reserved metadata there. */
+  readonly carried?: Carried | undefined
 }
 
 /** What was found, and the upstreams that may hold more and did not say. */
@@ -38,6 +41,26 @@ export async function locate(
   context: Context,
 ): Promise<Found> {
   const plan = planReading(parts.layout(), { where: { id: ids }, owner })
+  return lookUp(parts, plan, owner, context)
+}
+
+/** Reads records of one upstream by id, whole: their vectors come along. */
+export function locateAt(
+  parts: Parts,
+  source: Source,
+  { ids, owner }: { readonly ids: readonly string[]; readonly owner: Owner },
+  context: Context,
+): Promise<Found> {
+  const where = source.translation.whereHere({ id: ids })
+  if (where === undefined || ids.length === 0) return Promise.resolve(NOTHING)
+  const target = { source, tiers: source.tiers, where, embeddings: true }
+  const targets = [target]
+  return lookUp(parts, { targets, skipped: new Map(), absent: new Map() }, owner, context)
+}
+
+const NOTHING: Found = { located: [], silent: [] }
+
+async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context): Promise<Found> {
   const asks = plan.targets.flatMap((target) =>
     portions(target).map((portion) => ({ target, portion })),
   )
@@ -70,27 +93,24 @@ function portions({ source, where }: Target): string[][] {
 }
 
 /** For one owner an id is one record at the most; for all of them together there is no such bound. */
-function lookup({ source, tiers }: Target, ids: readonly string[], owner: Owner) {
+function lookup({ source, tiers, embeddings }: Target, ids: readonly string[], owner: Owner) {
   const where: Where = { id: ids }
   const limit = owner === undefined ? 0 : ids.length
-  return source.translation.reading({ tiers, owner, where, limit }, where)
+  const selection = { tiers, owner, where, limit, embeddings, quiet: true }
+  return source.translation.reading(selection, where)
 }
 
 /** Lists everything in a tier, or that passes a `where`, of everybody that could have some of it. */
 export async function listAll(
   parts: Parts,
-  wanted: {
-    readonly tier?: string | undefined
-    readonly where?: Where | undefined
-    readonly owner: Owner
-  },
+  wanted: Wanted,
   context: Context,
 ): Promise<Found & { readonly clipped: readonly Source[] }> {
   const { owner } = wanted
   const plan = planReading(parts.layout(), wanted)
-  const asks = plan.targets.map(({ source, tiers, where }) => ({
+  const asks = plan.targets.map(({ source, tiers, where, embeddings }) => ({
     source,
-    params: source.translation.reading({ tiers, owner, where, limit: 0 }, where),
+    params: source.translation.reading({ tiers, owner, where, limit: 0, embeddings }, where),
   }))
   const answers = await fanOut('memory/timeline', asks, context, parts.clock)
   const located = answers.flatMap((answer, index) => {
@@ -117,11 +137,10 @@ function locatedIn(
   owner: Owner,
 ): Located[] {
   const { source } = target
-  return arrive(parts, result?.records ?? [], target, owner).arrived.map(({ record, at }) => ({
+  return arrive(parts, result?.records ?? [], target, owner).arrived.map((arrived) => ({
     source,
-    hereId: source.translation.idHere(record.id) ?? record.id,
-    record,
-    at,
+    hereId: source.translation.idHere(arrived.record.id) ?? arrived.record.id,
+    ...arrived,
   }))
 }
 

@@ -9,6 +9,8 @@ export interface Wanted {
   readonly tier?: string | undefined
   readonly where?: Where | undefined
   readonly owner: Owner
+  /** Vectors are wanted with the records; without this they are left out of every answer (§3.7). */
+  readonly embeddings?: boolean | undefined
 }
 
 /** One upstream that may hold something of what is wanted. `where` is in its own terms. */
@@ -16,6 +18,7 @@ export interface Target {
   readonly source: Source
   readonly tiers: readonly string[]
   readonly where: Where
+  readonly embeddings?: boolean | undefined
 }
 
 /** Whom to ask, whom not, and why. */
@@ -39,7 +42,7 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
     const reason = whySkipped(source, here, wanted.owner)
     if (reason !== undefined) skipped.set(source.name, reason)
     else if (where === undefined) skipped.set(source.name, 'the ids are not its')
-    else targets.push({ source, tiers: here, where })
+    else targets.push({ source, tiers: here, where, embeddings: wanted.embeddings })
   }
   return { targets, skipped, absent: absentFrom(layout, tiers) }
 }
