@@ -46,6 +46,7 @@ const NULLS_BELOW: ReadonlySet<string> = new Set([
   'limits',
   'tiers',
   'sessions',
+  'prompt',
 ])
 
 /** Takes nulls out of an object and of the records and the like in it; `record: null` alone is an answer. */

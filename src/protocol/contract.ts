@@ -69,6 +69,7 @@ const HOLDS: Hold = {
   'memory/recall': holdReading,
   'memory/timeline': holdReading,
   'memory/forget': holdForget,
+  'memory/summarize': holdSummarize,
 }
 
 function hold<M extends Method>(method: M, params: ParamsOf<M>, contract: Contract): ParamsOf<M> {
@@ -126,6 +127,7 @@ const WIDENED: ReadonlySet<Method> = new Set([
   'memory/promote',
   'memory/consolidate',
   'memory/reinforce',
+  'memory/summarize',
 ])
 
 /** A change of one owner's records must not become one of everybody's because owners are not declared. */
@@ -196,12 +198,32 @@ function holdForget(
   { capabilities }: Contract,
 ): ParamsOf<'memory/forget'> {
   refuseSelectors(params, capabilities)
-  const selectors = [params.ids?.length, params.query?.trim(), params.tier, params.key_prefix]
-  const named = selectors.some(Boolean) || Object.keys(params.where ?? {}).length > 0
-  if (!named) {
-    throw invalidParams('name what to forget: ids, query, tier, where or key_prefix, and not empty')
+  refuseUnselected(params, 'forget')
+  return params
+}
+
+/** The most records that one summary is made from. */
+export const MOST_SUMMARIZED = 10_000
+
+function holdSummarize(
+  params: ParamsOf<'memory/summarize'>,
+  { capabilities }: Contract,
+): ParamsOf<'memory/summarize'> {
+  refuseSelectors(params, capabilities)
+  if (params.into !== undefined && !capabilities.has('tiers')) throw unsupported('tiers')
+  refuseUnselected(params, 'summarize')
+  if ((params.limit ?? 0) > MOST_SUMMARIZED || (params.ids?.length ?? 0) > MOST_SUMMARIZED) {
+    throw invalidParams(`limit, ids: at most ${MOST_SUMMARIZED} records are summarized at once`)
   }
   return params
+}
+
+/** An empty selector is an absent one; without any, a whole store would be meant (§4.5, §4.15). */
+function refuseUnselected(params: ParamsOf<'memory/forget'>, what: string): void {
+  const selectors = [params.ids?.length, params.query?.trim(), params.tier, params.key_prefix]
+  const named = selectors.some(Boolean) || Object.keys(params.where ?? {}).length > 0
+  if (named) return
+  throw invalidParams(`name what to ${what}: ids, query, tier, where or key_prefix, and not empty`)
 }
 
 function refuseSelectors(
