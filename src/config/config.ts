@@ -58,10 +58,15 @@ export interface TierConfig {
   readonly upstreamTier: string
   /** Further upstreams that are read for this tier and never written to. */
   readonly also: readonly string[]
-  /** Records an owner may have in it; 0 is unbounded. */
+  /** Records an owner may have in it, where `perSession` of each session; 0 is unbounded. */
   readonly capacity: number
+  readonly perSession: boolean
   readonly spillTo: string | undefined
   readonly promoteTo: string | undefined
+  /** Uses after which consolidate takes a record to `promoteTo`. */
+  readonly promoteAfter: number | undefined
+  /** Ms in which a record that is not used loses half its weight; with it the weakest spill first, else the oldest. */
+  readonly halfLife: number | undefined
   /** What consolidate does with records over capacity where there is no `spillTo`. */
   readonly overflow: 'keep' | 'drop'
 }
@@ -80,6 +85,13 @@ export interface FederationConfig {
   readonly upstreams: readonly UpstreamConfig[]
   readonly tiers: readonly TierConfig[]
   readonly recall: RecallConfig
+}
+
+/** The event log: how many events are kept and for how many ms, and every how many ms those of upstreams are read, if at all. */
+export interface EventsConfig {
+  readonly keep: number
+  readonly maxAge: number
+  readonly tail: { readonly interval: number } | undefined
 }
 
 /** The gateway's own file in `data_dir`, beside those of the built-in stores. */
@@ -105,6 +117,20 @@ export interface LimitsConfig {
   readonly shutdownTimeout: number
 }
 
+/** A text model at an endpoint of OpenAI's chat shape; `url` is what `/chat/completions` stands under, `timeout` in ms. */
+export interface ModelConfig {
+  readonly url: string
+  readonly model: string
+  readonly bearer: string | undefined
+  readonly timeout: number
+}
+
+/** The models that are asked, and for what; undefined is none. */
+export interface ModelsConfig {
+  readonly prompt: ModelConfig | undefined
+  readonly summarize: ModelConfig | undefined
+}
+
 /** The whole configuration, checked, with every default filled in and frozen. */
 export interface Config {
   readonly name: string
@@ -117,6 +143,10 @@ export interface Config {
   readonly allowedOrigins: readonly string[]
   readonly auth: AuthConfig | undefined
   readonly limits: LimitsConfig
+  readonly models: ModelsConfig
+  /** What makes summaries; with `model`, `models.summarize` is there. */
+  readonly summarize: 'extractive' | 'model' | 'off'
   readonly log: { readonly level: LogLevel; readonly calls: boolean }
   readonly federation: FederationConfig
+  readonly events: EventsConfig
 }

@@ -1,10 +1,16 @@
 import { resolve } from 'node:path'
-import type { Config, FederationConfig, TierConfig } from './config.js'
+import type { Config, FederationConfig, ModelConfig, ModelsConfig, TierConfig } from './config.js'
 import { EMBEDDED } from './embedded.js'
 import { type Environment, fillIn } from './environment.js'
 import { ConfigError, type Path } from './errors.js'
 import { checkRules } from './rules.js'
-import { type ConfigFile, fileSchema, type TierFile, type UpstreamFile } from './schema.js'
+import {
+  type ConfigFile,
+  fileSchema,
+  type ModelFile,
+  type TierFile,
+  type UpstreamFile,
+} from './schema.js'
 import { toUpstream } from './upstreams.js'
 import { foremost } from './values.js'
 import { parseYaml } from './yaml.js'
@@ -74,11 +80,26 @@ function finish(file: ConfigFile, place: Place): Config {
       requestTimeout: limits.request_timeout,
       shutdownTimeout: limits.shutdown_timeout,
     },
+    models: toModels(file.models),
+    summarize: file.summarize ?? (file.models.summarize === undefined ? 'extractive' : 'model'),
     log: file.log,
     federation: toFederation(file, dataDir, place),
+    events: {
+      keep: file.events.keep,
+      maxAge: file.events.max_age,
+      tail: file.events.tail ? { interval: file.events.tail_interval } : undefined,
+    },
   }
   checkRules(config)
   return deepFreeze(config)
+}
+
+function toModels({ prompt, summarize }: ConfigFile['models']): ModelsConfig {
+  return { prompt: prompt && toModel(prompt), summarize: summarize && toModel(summarize) }
+}
+
+function toModel({ url, model, auth, timeout }: ModelFile): ModelConfig {
+  return { url, model, bearer: auth?.bearer, timeout }
 }
 
 function toFederation(file: ConfigFile, dataDir: string, { cwd, order }: Place): FederationConfig {
@@ -129,7 +150,10 @@ function toTier(name: string, file: TierFile): TierConfig {
     also: file.also,
     capacity: file.capacity,
     spillTo: file.spill_to,
+    perSession: file.per_session,
     promoteTo: file.promote_to,
+    promoteAfter: file.promote_after,
+    halfLife: file.half_life,
     overflow: file.overflow,
   }
 }

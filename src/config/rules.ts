@@ -22,6 +22,7 @@ export function checkRules(config: Config): void {
   refuseSharedListener(config)
   refuseSharedStores(config)
   refuseMixedOwners(federation.upstreams, auth)
+  refuseMissingModel(config)
   for (const tier of federation.tiers) checkTier(tier, config)
   refuseSharedTiers(federation.tiers)
   refuseSpillCircle(federation.tiers)
@@ -99,6 +100,11 @@ function refuseSharedStores({ dataDir, federation }: Config): void {
   }
 }
 
+function refuseMissingModel({ summarize, models }: Config): void {
+  if (summarize !== 'model' || models.summarize !== undefined) return
+  throw new ConfigError(['summarize'], 'model needs models.summarize; extractive needs no model')
+}
+
 function refuseMixedOwners(
   upstreams: readonly UpstreamConfig[],
   auth: AuthConfig | undefined,
@@ -135,6 +141,25 @@ function checkTier(tier: TierConfig, { federation }: Config): void {
   }
   if (tier.overflow === 'drop' && tier.spillTo !== undefined) {
     throw new ConfigError([...path, 'overflow'], 'drop and spill_to exclude each other')
+  }
+  checkFlow(tier, federation.tiers)
+}
+
+/** What goes on from one tier to another by itself. */
+function checkFlow(tier: TierConfig, tiers: readonly TierConfig[]): void {
+  const path = ['tiers', tier.name]
+  const spills = tiers.find(({ name }) => name === tier.spillTo)
+  if (spills?.kind === 'procedural') {
+    throw new ConfigError(
+      [...path, 'spill_to'],
+      `${spills.name} is procedural memory, and nothing spills into that`,
+    )
+  }
+  if (tier.promoteAfter !== undefined && tier.promoteTo === undefined) {
+    throw new ConfigError([...path, 'promote_after'], 'needs a promote_to that says where to')
+  }
+  if (tier.perSession && tier.capacity === 0) {
+    throw new ConfigError([...path, 'per_session'], 'needs a capacity that each session may have')
   }
 }
 

@@ -1,7 +1,17 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { LOG_LEVELS } from './config.js'
-import { duration, expected, oneOf, refused, size, strict, text, whole } from './values.js'
+import {
+  duration,
+  expected,
+  lifetime,
+  oneOf,
+  refused,
+  size,
+  strict,
+  text,
+  whole,
+} from './values.js'
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
 const BAD_NAME = 'a name is made of letters, digits, - and _, 64 at most'
@@ -49,6 +59,13 @@ const auth = strict({
   jwt: refused('tokens signed by an issuer are not supported by this version; use keys'),
 })
 
+const model = strict({
+  url: upstreamUrl,
+  model: text,
+  auth: strict({ bearer: text }).optional(),
+  timeout: duration.default(20_000),
+})
+
 const owner = z
   .string('must be parameter or none')
   .refine(
@@ -89,8 +106,9 @@ const tier = strict({
   spill_to: text.optional(),
   promote_to: text.optional(),
   overflow: oneOf(['keep', 'drop']).default('keep'),
-  per_session: refused('needs the sessions capability, which this version does not support'),
-  promote_after: refused('needs the salience capability, which this version does not support'),
+  per_session: z.boolean('must be true or false').default(false),
+  promote_after: whole(1, 1_000_000_000).optional(),
+  half_life: lifetime.optional(),
 })
 
 const weight = z
@@ -107,6 +125,13 @@ const recall = strict({
     vector: refused('needs the embeddings capability, which this version does not support'),
   }).prefault({}),
   on_failure: oneOf(['partial', 'fail']).default('partial'),
+})
+
+const events = strict({
+  keep: whole(1, 10_000_000).default(10_000),
+  max_age: age.default(7 * 86_400_000),
+  tail: z.boolean('must be true or false').default(false),
+  tail_interval: duration.default(5000),
 })
 
 const limits = strict({
@@ -149,6 +174,8 @@ export const fileSchema = strict({
   allowed_origins: z.array(origin, 'must be a list of origins').default([]),
   auth: auth.optional(),
   limits: limits.prefault({}),
+  models: strict({ prompt: model.optional(), summarize: model.optional() }).prefault({}),
+  summarize: oneOf(['extractive', 'model', 'off']).optional(),
   log: strict({
     level: oneOf(LOG_LEVELS).default('info'),
     calls: z.boolean('must be true or false').default(true),
@@ -156,8 +183,10 @@ export const fileSchema = strict({
   upstreams: named(upstream).optional(),
   tiers: named(tier).optional(),
   recall: recall.prefault({}),
+  events: events.prefault({}),
 })
 
 export type ConfigFile = z.output<typeof fileSchema>
+export type ModelFile = z.output<typeof model>
 export type UpstreamFile = z.output<typeof upstream>
 export type TierFile = z.output<typeof tier>

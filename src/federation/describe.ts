@@ -44,13 +44,17 @@ function tierOf(tier: TierLayout, { counts, stale }: TierCounts): Tier {
   return stale.has(tier.name) ? { ...told, stale: true } : told
 }
 
-function shape({ name, kind, capacity, spillTo, promoteTo }: TierLayout): Omit<Tier, 'count'> {
+function shape(tier: TierLayout): Omit<Tier, 'count'> {
+  const { name, kind, capacity, perSession, spillTo, promoteTo, promoteAfter, halfLife } = tier
   return {
     name,
     ...(kind === undefined ? {} : { kind }),
     capacity,
+    ...(perSession ? { per_session: true } : {}),
     ...(spillTo === undefined ? {} : { spill_to: spillTo }),
     ...(promoteTo === undefined ? {} : { promote_to: promoteTo }),
+    ...(promoteAfter === undefined ? {} : { promote_after: promoteAfter }),
+    ...(halfLife === undefined ? {} : { half_life: halfLife / 1000 }),
   }
 }
 

@@ -23,8 +23,12 @@ export interface TierLayout {
   readonly name: string
   readonly kind: string | undefined
   readonly capacity: number
+  readonly perSession: boolean
   readonly spillTo: string | undefined
   readonly promoteTo: string | undefined
+  readonly promoteAfter: number | undefined
+  /** In ms. */
+  readonly halfLife: number | undefined
   readonly overflow: 'keep' | 'drop'
   /** Names of the upstreams that it is mapped to, whether or not they can be asked. */
   readonly upstreams: readonly string[]
@@ -65,6 +69,7 @@ export function layOut(config: FederationConfig, upstreams: readonly Upstream[])
   const open = missing.filter(({ upstream, wanted }) => mayBeWritable(upstream, wanted))
   const undecided = new Set(open.map(({ upstream }) => upstream.name))
   const laidOut = tiers.map((tier) => tierOf(tier, sources, absent))
+  problems.push(...laidOut.flatMap(whatNobodyHas))
   return { tiers: laidOut, sources, absent, undecided, problems }
 }
 
@@ -121,8 +126,11 @@ function declaredTier(
     upstreamTier: tier.name,
     also: [],
     capacity: 0,
+    perSession: false,
     spillTo: undefined,
     promoteTo: undefined,
+    promoteAfter: undefined,
+    halfLife: undefined,
     overflow: 'keep',
   }
 }
@@ -159,10 +167,24 @@ function tierOf(
     ({ name, tiers }) => name === tier.upstream && tiers.includes(tier.name),
   )
   const homeless = whyHomeless(tier, source, absent)
-  const { name, kind, capacity, spillTo, promoteTo, overflow } = tier
+  const { upstream, upstreamTier: _, also, ...settings } = tier
   const home = homeless === undefined ? source : undefined
-  const upstreams = [tier.upstream, ...tier.also]
-  return { name, kind, capacity, spillTo, promoteTo, overflow, upstreams, home, homeless }
+  return { ...settings, upstreams: [upstream, ...also], home, homeless }
+}
+
+/** Settings of a tier that have no effect, since its home keeps nothing that they could go by. */
+function whatNobodyHas(tier: TierLayout): string[] {
+  const { name, home, perSession, promoteAfter, halfLife } = tier
+  const needs = [
+    ['per_session', perSession, 'sessions'],
+    ['promote_after', promoteAfter !== undefined, 'salience'],
+    ['half_life', halfLife !== undefined, 'salience'],
+  ] as const
+  return needs.flatMap(([setting, set, capability]) =>
+    !set || home === undefined || home.profile.capabilities.has(capability)
+      ? []
+      : [`tiers.${name}.${setting}: ${home.name} does not declare ${capability}`],
+  )
 }
 
 function whyHomeless(

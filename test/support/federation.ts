@@ -62,8 +62,11 @@ export function tierConfig(
     upstreamTier: name,
     also: [],
     capacity: 0,
+    perSession: false,
     spillTo: undefined,
     promoteTo: undefined,
+    promoteAfter: undefined,
+    halfLife: undefined,
     overflow: 'keep',
     ...over,
   }

@@ -26,6 +26,31 @@ const CASES: readonly (readonly [string, string, string])[] = [
     `auth: { keys: [{ nome: x, owner: x, sha256: "${SHA}" }] }`,
     'auth.keys[0].nome: unknown key; did you mean name?',
   ],
+  [
+    'summaries by a model that is not there',
+    'summarize: model',
+    'summarize: model needs models.summarize; extractive needs no model',
+  ],
+  [
+    'a model at no URL',
+    'models: { prompt: { url: "localhost:1234", model: m } }',
+    'models.prompt.url: must be an http:// or https:// URL',
+  ],
+  [
+    'a model with its key in the URL',
+    'models: { summarize: { url: "https://u:p@m.example/v1", model: m } }',
+    'models.summarize.url: must not carry a user or password; put a token into auth.bearer',
+  ],
+  [
+    'a model without a name',
+    'models: { prompt: { url: "https://m.example/v1" } }',
+    'models.prompt.model: is missing',
+  ],
+  [
+    'a model for something else',
+    'models: { recall: { url: "https://m.example/v1", model: m } }',
+    'models.recall: unknown key; known here: prompt, summarize',
+  ],
   ['a file that is a list', '[]', 'must be a mapping of keys to values'],
   [
     'no YAML',
@@ -266,14 +291,29 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'tiers.u.upstream_tier: t of a is already the tier t',
   ],
   [
-    'a capacity per session',
-    `${web()}\ntiers: { t: { upstream: a, per_session: false } }`,
-    'tiers.t.per_session: needs the sessions capability, which this version does not support',
+    'a share of no capacity for each session',
+    `${web()}\ntiers: { t: { upstream: a, per_session: true } }`,
+    'tiers.t.per_session: needs a capacity that each session may have',
   ],
   [
-    'a promotion by use',
+    'a promotion to nowhere',
     `${web()}\ntiers: { t: { upstream: a, promote_after: 3 } }`,
-    'tiers.t.promote_after: needs the salience capability, which this version does not support',
+    'tiers.t.promote_after: needs a promote_to that says where to',
+  ],
+  [
+    'a promotion after no use at all',
+    `${web()}\ntiers: { t: { upstream: a, promote_after: 0 } }`,
+    'tiers.t.promote_after: must be a whole number from 1 to 1000000000',
+  ],
+  [
+    'a half-life of no time',
+    `${web()}\ntiers: { t: { upstream: a, half_life: 0d } }`,
+    'tiers.t.half_life: must be a duration such as 30m, 12h or 7d, at most 3650d',
+  ],
+  [
+    'a spill into procedures',
+    `${web()}\ntiers: { t: { upstream: a, spill_to: p }, p: { upstream: a, kind: procedural } }`,
+    'tiers.t.spill_to: p is procedural memory, and nothing spills into that',
   ],
   [
     'a vote by vector',

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../src/config/config.js'
 import { defaultConfig, loadConfig } from '../../../src/config/load.js'
+import { secretsOfModels } from '../../../src/config/secrets.js'
 
 const load = (text: string, env: Record<string, string> = {}): Config =>
   loadConfig({ text, file: 'a.yaml', env, cwd: '/srv' })
@@ -27,6 +28,8 @@ describe('no file at all', () => {
         requestTimeout: 30_000,
         shutdownTimeout: 10_000,
       },
+      models: { prompt: undefined, summarize: undefined },
+      summarize: 'extractive',
       log: { level: 'info', calls: true },
     })
     expect(load('')).toEqual(defaultConfig('/srv'))
@@ -46,7 +49,10 @@ describe('no file at all', () => {
       also: [],
       capacity: 64,
       spillTo: 'episodic',
+      perSession: false,
       promoteTo: undefined,
+      promoteAfter: undefined,
+      halfLife: undefined,
       overflow: 'keep',
     })
     expect(federation.recall).toEqual({
@@ -220,5 +226,36 @@ describe('the examples', () => {
     const text = readFileSync(new URL(name, folder), 'utf8')
     const config = loadConfig({ text, file: name, env, cwd: '/srv' })
     expect(config.federation.upstreams.length).toBeGreaterThan(0)
+  })
+})
+
+describe('models', () => {
+  const prompt = 'prompt: { url: "https://m.example/v1", model: small }'
+  const summarize =
+    'summarize: { url: "http://127.0.0.1:9/v1", model: big, auth: { bearer: "${KEY}" }, timeout: 90s }'
+
+  test('are asked for what they are named under, with a key from the environment', () => {
+    const { models } = load(`models: { ${prompt}, ${summarize} }`, { KEY: 'secret-key' })
+    expect(models).toEqual({
+      prompt: { url: 'https://m.example/v1', model: 'small', bearer: undefined, timeout: 20_000 },
+      summarize: {
+        url: 'http://127.0.0.1:9/v1',
+        model: 'big',
+        bearer: 'secret-key',
+        timeout: 90_000,
+      },
+    })
+    expect(secretsOfModels(models)).toEqual(['secret-key'])
+  })
+
+  test('make the summaries where there is one for it, unless told otherwise', () => {
+    const env = { KEY: 'k' }
+    expect(load('').summarize).toBe('extractive')
+    expect(load(`models: { ${prompt} }`).summarize).toBe('extractive')
+    expect(load(`models: { ${summarize} }`, env).summarize).toBe('model')
+    expect(load(`models: { ${summarize} }\nsummarize: extractive`, env).summarize).toBe(
+      'extractive',
+    )
+    expect(load('summarize: off').summarize).toBe('off')
   })
 })
