@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AppDeps } from '../app/deps.js'
 import type { Config } from '../config/config.js'
-import { secretsOf } from '../config/secrets.js'
+import { secretsOf, secretsOfModels } from '../config/secrets.js'
 import { systemClock } from '../protocol/time.js'
 import { createLog } from '../telemetry/logs.js'
 import type { Terminal } from './terminal.js'
@@ -21,6 +21,6 @@ export function depsToLook(config: Config, { env }: Terminal): AppDeps {
   return { ...SYSTEM, baseEnv: env, log, purpose: 'look' }
 }
 
-function allSecrets({ federation }: Config): readonly string[] {
-  return federation.upstreams.flatMap(secretsOf)
+function allSecrets({ federation, models }: Config): readonly string[] {
+  return [...federation.upstreams.flatMap(secretsOf), ...secretsOfModels(models)]
 }
