@@ -129,7 +129,7 @@ const recall = strict({
 
 const events = strict({
   keep: whole(1, 10_000_000).default(10_000),
-  max_age: age.default(7 * 86_400_000),
+  max_age: lifetime.default(7 * 86_400_000),
   tail: z.boolean('must be true or false').default(false),
   tail_interval: duration.default(5000),
 })

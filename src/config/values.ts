@@ -3,10 +3,8 @@ import { z } from 'zod'
 const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const BYTES = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const
 const LONGEST = MS.d
-const LONGEST_AGE = 3650 * MS.d
-const DAY = 24 * MS.h
 /** Ten years, give or take. */
-const LONGEST_LIFE = 3650 * DAY
+const LONGEST_LIFE = 3650 * MS.d
 
 /** What to say of a value of the wrong kind; of none at all, that it is missing. */
 export function expected(problem: string) {
@@ -25,10 +23,10 @@ export const duration = z
   .refine((ms) => ms !== undefined, 'must be a duration such as 500ms, 2s or 5m, at most 24h')
   .transform((ms) => ms ?? 0)
 
-/** How long something is kept, as `12h` or `7d`, in ms; at most ten years. */
-export const age = z
+/** How long something lasts, as `12h` or `7d`, in ms; at most ten years. */
+export const lifetime = z
   .unknown()
-  .transform((value) => readDuration(value, LONGEST_AGE))
+  .transform((value) => readDuration(value, LONGEST_LIFE))
   .refine((ms) => ms !== undefined, 'must be a duration such as 30m, 12h or 7d, at most 3650d')
   .transform((ms) => ms ?? 0)
 
@@ -37,20 +35,6 @@ function readDuration(written: unknown, longest: number): number | undefined {
   if (match === null) return undefined
   const ms = Math.round(Number(match[1]) * MS[match[2] as keyof typeof MS])
   return ms > 0 && ms <= longest ? ms : undefined
-}
-
-/** How long something lasts, as ms: like `duration`, and also in days, at most 3650 of them. */
-export const lifetime = z
-  .unknown()
-  .transform((value) => (typeof value === 'string' ? readLifetime(value) : undefined))
-  .refine((ms) => ms !== undefined, 'must be a duration such as 30m, 12h or 7d, at most 3650d')
-  .transform((ms) => ms ?? 0)
-
-function readLifetime(written: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(written)
-  if (match === null) return undefined
-  const ms = Math.round(Number(match[1]) * { ...MS, d: DAY }[match[2] as keyof typeof MS | 'd'])
-  return ms > 0 && ms <= LONGEST_LIFE ? ms : undefined
 }
 
 /** A number of bytes, also as `512KiB`, `16MiB` or `1GiB`; at least 1 KiB. */
