@@ -1,5 +1,13 @@
-import type { Change, OwnersShare, WrittenRecord } from '../events/changes.js'
+import {
+  type Change,
+  NOTHING_REORGANISED,
+  type OwnersShare,
+  type Reorganised,
+  type WrittenRecord,
+} from '../events/changes.js'
 import type { Owner } from '../protocol/scope.js'
+import type { ChangeBook } from '../state/book.js'
+import { journalled } from './writing.js'
 
 export type { Change, OwnersShare, Reorganised, WrittenRecord } from '../events/changes.js'
 
@@ -24,8 +32,66 @@ export interface Chronicle {
 }
 
 export interface Page {
-  /** Tells what was done, and ends the intent with it in one step on disk. A change of nothing tells nothing. */
+  /** Names the intent on disk, for the moves that belong to it. */
+  readonly id: string
+  /**
+   * Keeps, for recovery, what a part of a consolidate or a session/close did to one owner's records beyond its journalled moves. It
+   * tells nothing by itself: `done` has the whole.
+   */
+  note(owner: string | null, part: Partial<Reorganised>): void
+  /**
+   * Tells what was done, and ends the intent with it in one step on disk. A change of nothing tells nothing; only a consolidate is
+   * told even where it moved nothing, to the owner that it was for.
+   */
   done(...changes: readonly Change[]): void
   /** It may have been done, and nobody can tell yet: the intent stays, and recovery tells what it finds. */
   unknown(): void
+}
+
+/** The pages of one federation; recovery leaves those alone that a call still has open. */
+export interface Pages extends Chronicle {
+  isOpen(id: string): boolean
+}
+
+export interface PagesOptions {
+  readonly book: ChangeBook
+  /** Ids that ascend. */
+  readonly newId: () => string
+  /** Called after something was told. */
+  readonly told: () => void
+}
+
+/** A chronicle on disk. */
+export function createPages({ book, newId, told }: PagesOptions): Pages {
+  const open = new Set<string>()
+  return {
+    begin(intent) {
+      const id = newId()
+      journalled('not_sent', () => book.begin(id, JSON.stringify(intent)))
+      open.add(id)
+      return {
+        id,
+        note: (owner, part) => {
+          const whole = { ...NOTHING_REORGANISED, ...part }
+          journalled('unknown', () => book.note(id, { owner, part: whole }))
+        },
+        done(...changes) {
+          if (!open.delete(id)) return
+          journalled('unknown', () => book.end(id, addressed(intent, changes)))
+          if (changes.length > 0) told()
+        },
+        unknown: () => void open.delete(id),
+      }
+    },
+    isOpen: (id) => open.has(id),
+  }
+}
+
+/** A consolidate that moved nothing is nobody's in its shares, so that it is told to whom it was for. */
+export function addressed(intent: Intent, changes: readonly Change[]): Change[] {
+  return changes.map((change) => {
+    if (change.kind !== 'consolidated' || change.shares.length > 0) return change
+    const owner = 'owner' in intent ? intent.owner : undefined
+    return { ...change, shares: [{ owner, part: NOTHING_REORGANISED }] }
+  })
 }

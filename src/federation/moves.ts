@@ -15,6 +15,8 @@ export interface Moving {
   readonly tier: string
   readonly owner: string | null
   readonly records: readonly Located[]
+  /** What the move is a part of, where that is told as a whole when it ends. */
+  readonly cause?: Move['cause']
 }
 
 /** Records in one journalled step; a group is never cut, however large. */
@@ -33,9 +35,9 @@ export async function moveRecords(parts: Parts, moving: Moving, context: Context
 }
 
 async function moveStep(parts: Parts, moving: Moving, context: Context): Promise<number> {
-  const { from, to, tier, owner, records } = moving
+  const { from, to, tier, owner, records, cause } = moving
   const id = parts.newId()
-  const move: Move = { from: from.name, to: to.name, tier, owner }
+  const move: Move = { from: from.name, to: to.name, tier, owner, cause }
   const ids = records.map(({ record }) => record.id)
   journalled('not_sent', () => parts.journal.beginMove(id, move, ids))
   parts.step('begun')
@@ -51,7 +53,7 @@ async function carryOver(
 ): Promise<number> {
   if (moving.records.length > 0) await handOver(parts, id, moving, context)
   const forgotten = await dropForgotten(parts, id, moving, context)
-  journalled('unknown', () => parts.journal.endMove(id))
+  journalled('unknown', () => parts.journal.endMove(id, 'arrived'))
   parts.step('ended')
   return moving.records.length - forgotten
 }
@@ -86,7 +88,7 @@ async function copy(parts: Parts, id: string, moving: Moving, context: Context):
       owner ?? '',
       items.map(({ entry }) => entry.id),
     )
-    parts.journal.endMove(id)
+    parts.journal.endMove(id, 'undone')
   }
   throw writeError(to, written, {})
 }
@@ -116,7 +118,7 @@ async function verify(parts: Parts, id: string, moving: Moving, context: Context
   const arrived = records.every(({ record }) => there.get(record.id)?.content === record.content)
   if (arrived) return
   const { failed } = await erase(parts, to, { ids, owner }, context)
-  if (failed === undefined) parts.journal.endMove(id)
+  if (failed === undefined) parts.journal.endMove(id, 'undone')
   throw new A2mError('INTERNAL_ERROR', `${to.name} did not keep what was moved to it`, {
     upstream: to.name,
   })

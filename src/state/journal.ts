@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { z } from 'zod'
+import { NOTHING_REORGANISED } from '../events/changes.js'
+import { createNote } from './book.js'
 
 const partSchema = z.object({
   upstream: z.string(),
@@ -15,6 +17,8 @@ const moveSchema = z.object({
   /** The receiving tier by the gateway's name. */
   tier: z.string(),
   owner: z.string().nullable(),
+  /** The intent that the move is a part of, and what its records count as there. */
+  cause: z.object({ intent: z.string(), as: z.enum(['moved', 'promoted']) }).optional(),
 })
 /** Records of one owner on their way from one upstream to another. */
 export type Move = Readonly<z.output<typeof moveSchema>>
@@ -38,7 +42,8 @@ export interface Journal {
   endWrite(id: string): void
   openWrites(): OpenWrite[]
   beginMove(id: string, move: Move, ids: readonly string[]): void
-  endMove(id: string): void
+  /** A move that `arrived` is credited to what it was a part of, without the records that a forget has named. */
+  endMove(id: string, end: 'arrived' | 'undone'): void
   openMoves(): OpenMove[]
   /** The ids of a move that a forget has named since it began. */
   forgottenOf(move: string): ReadonlySet<string>
@@ -80,6 +85,18 @@ function moves(database: Database): Omit<Journal, 'beginWrite' | 'endWrite' | 'o
   const forgotten = database
     .prepare<[string], string>('SELECT id FROM move_items WHERE move = ? AND forgotten = 1')
     .pluck()
+  const moved = database.prepare<[string], string>('SELECT move FROM moves WHERE id = ?').pluck()
+  const arrivals = database
+    .prepare<[string], number>('SELECT count(*) FROM move_items WHERE move = ? AND forgotten = 0')
+    .pluck()
+  const note = createNote(database)
+  const credit = (id: string): void => {
+    const move = moved.get(id)
+    const { owner = null, cause } = move === undefined ? {} : moveSchema.parse(JSON.parse(move))
+    if (cause === undefined) return
+    const part = { ...NOTHING_REORGANISED, [cause.as]: arrivals.get(id) ?? 0 }
+    note(cause.intent, { owner, part })
+  }
   const mark = database.prepare('UPDATE move_items SET forgotten = 1 WHERE id = ? AND owner IS ?')
   const forgottenOf = (move: string): ReadonlySet<string> => new Set(forgotten.all(move))
   return {
@@ -87,7 +104,8 @@ function moves(database: Database): Omit<Journal, 'beginWrite' | 'endWrite' | 'o
       begin.run(id, JSON.stringify(move))
       for (const item of ids) addItem.run(id, move.owner, item)
     }),
-    endMove: database.transaction((id: string) => {
+    endMove: database.transaction((id: string, how: 'arrived' | 'undone') => {
+      if (how === 'arrived') credit(id)
       endItems.run(id)
       end.run(id)
     }),

@@ -1,8 +1,11 @@
 import Database from 'better-sqlite3'
+import { EVENT_LOG_TABLES, type EventLogOptions } from '../events/log.js'
 import { type BackgroundStore, createBackgroundStore } from './backgrounds.js'
+import { type ChangeBook, createChangeBook, INTENT_TABLES } from './book.js'
 import { type CarriedRecords, createCarriedRecords } from './carried.js'
 import { createJournal, type Journal } from './journal.js'
 import { createProfileStore, type ProfileStore } from './profiles.js'
+import { TAIL_TABLES } from './tails.js'
 
 /** What a federation must not forget over a restart, in one SQLite file of its own. */
 export interface State {
@@ -10,6 +13,8 @@ export interface State {
   readonly carried: CarriedRecords
   readonly profiles: ProfileStore
   readonly backgrounds: BackgroundStore
+  /** Once: intents of one file are ended by one book. */
+  openBook(options: EventLogOptions): ChangeBook
   close(): void
 }
 
@@ -35,6 +40,7 @@ const STEPS: readonly string[] = [
    CREATE TABLE backgrounds (owner TEXT PRIMARY KEY, background BLOB NOT NULL, at INTEGER NOT NULL);`,
   // Without it, finding the oldest reads through every background.
   'CREATE INDEX backgrounds_by_at ON backgrounds (at, owner);',
+  `${EVENT_LOG_TABLES} ${INTENT_TABLES} ${TAIL_TABLES}`,
 ]
 
 /**
@@ -48,6 +54,7 @@ export function openState(options: StateOptions): State {
     carried: createCarriedRecords(database),
     profiles: createProfileStore(database),
     backgrounds: createBackgroundStore(database),
+    openBook: (options) => createChangeBook(database, options),
     close: () => database.close(),
   }
 }
@@ -79,7 +86,7 @@ function migrate(database: Database.Database): void {
 
 /** What every start needs is read here once, so that a damaged file is found before anything else is opened. */
 function readThrough(database: Database.Database): void {
-  for (const table of ['profiles', 'writes', 'moves', 'move_items']) {
+  for (const table of ['profiles', 'writes', 'moves', 'move_items', 'event_log', 'intents']) {
     database.prepare(`SELECT * FROM ${table}`).all()
   }
 }

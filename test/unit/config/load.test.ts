@@ -20,6 +20,7 @@ describe('no file at all', () => {
       admin: { host: '127.0.0.1', port: 8788 },
       dataDir: '/srv/data',
       durability: 'normal',
+      events: { keep: 10_000, maxAge: 604_800_000, tail: undefined },
       allowedOrigins: [],
       auth: undefined,
       limits: {

@@ -25,8 +25,8 @@ test('a move is open from its begin to its end, with its records in their order'
     { id: '1', ...move(null, { tier: 'semantic' }), ids: [], forgotten: new Set() },
     { id: '2', ...move('alice'), ids: ['z', 'a', 'm'], forgotten: new Set() },
   ])
-  journal.endMove('2')
-  journal.endMove('never begun')
+  journal.endMove('2', 'arrived')
+  journal.endMove('never begun', 'arrived')
   expect(journal.openMoves().map(({ id }) => id)).toEqual(['1'])
   expect(journal.forgottenOf('2')).toEqual(new Set())
 })
