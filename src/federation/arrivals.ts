@@ -1,3 +1,4 @@
+import { inKeyRange, keyRange } from '../protocol/key-prefix.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import type { Arrived } from '../upstreams/translate.js'
@@ -10,6 +11,7 @@ export type Misbehaviour =
   | 'ascending_scores'
   | 'over_limit'
   | 'ignored_where'
+  | 'duplicate_key'
 
 /** Told of misbehaviour, by upstream. */
 export type Blame = (upstream: string, what: Misbehaviour, count: number) => void
@@ -42,7 +44,7 @@ export function arrivals(
       : translation.arrive(record, owner, target.where)
     seen.add(identity)
     if (typeof outcome === 'string') counts[outcome]++
-    else arrived.push(asWanted(outcome, target))
+    else if (isUnder(outcome, target)) arrived.push(asWanted(outcome, target))
   }
   if (counts.foreign > 0) blame(name, 'foreign_record', counts.foreign)
   if (counts.unmatched > 0 && translation.pushes(target.where)) {
@@ -50,6 +52,11 @@ export function arrivals(
   }
   if (counts.duplicate > 0) blame(name, 'duplicate_record', counts.duplicate)
   return { arrived, unmatched: counts.unmatched }
+}
+
+/** An upstream that matches prefixes by characters, which it may, gives too much. */
+function isUnder({ record }: Arrived, { keyPrefix }: Target): boolean {
+  return keyPrefix === undefined || inKeyRange(record.key, keyRange(keyPrefix))
 }
 
 /** Vectors are not returned unless asked for (§3.7), also not those that reserved metadata brings along. */

@@ -5,6 +5,7 @@ import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { FederationReport } from '../protocol/reports.js'
 import { ownerOf } from '../protocol/scope.js'
 import { identityOf } from './arrivals.js'
+import { keysWanted } from './keys.js'
 import type { Source } from './layout.js'
 import {
   batches,
@@ -54,9 +55,10 @@ async function select(parts: Parts, params: Params, context: Context): Promise<S
   const owner = ownerOf(params)
   const ids = params.ids?.length ? params.ids : undefined
   if (params.query?.trim()) return selectByQuery(parts, params, context)
-  const narrowed = params.tier || Object.keys(params.where ?? {}).length > 0
+  const keys = keysWanted(parts, params.key_prefix)
+  const narrowed = params.tier || keys || Object.keys(params.where ?? {}).length > 0
   if (ids !== undefined && !narrowed) return selectByIds(parts, { ids, owner }, context)
-  const wanted = { tier: params.tier || undefined, where: params.where, owner }
+  const wanted = { tier: params.tier || undefined, where: params.where, owner, keys }
   if (ids === undefined) return listAll(parts, wanted, context)
   const named = await selectByIds(parts, { ids, owner }, context)
   const passing = await listAll(parts, { ...wanted, where: withIds(params.where, named) }, context)

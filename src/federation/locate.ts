@@ -108,9 +108,12 @@ export async function listAll(
 ): Promise<Found & { readonly clipped: readonly Source[] }> {
   const { owner } = wanted
   const plan = planReading(parts.layout(), wanted)
-  const asks = plan.targets.map(({ source, tiers, where, embeddings }) => ({
+  const asks = plan.targets.map(({ source, tiers, where, embeddings, keyPrefix }) => ({
     source,
-    params: source.translation.reading({ tiers, owner, where, limit: 0, embeddings }, where),
+    params: source.translation.reading(
+      { tiers, owner, where, limit: 0, embeddings, keyPrefix },
+      where,
+    ),
   }))
   const answers = await fanOut('memory/timeline', asks, context, parts.clock)
   const located = answers.flatMap((answer, index) => {

@@ -11,6 +11,14 @@ export interface Wanted {
   readonly owner: Owner
   /** Vectors are wanted with the records; without this they are left out of every answer (§3.7). */
   readonly embeddings?: boolean | undefined
+  /** Only records whose key is at or beneath a prefix. */
+  readonly keys?: KeysWanted | undefined
+}
+
+/** A prefix of keys, not empty, and which upstreams may hold records with keys at all. */
+export interface KeysWanted {
+  readonly prefix: string
+  readonly mayHold: (source: Source) => boolean
 }
 
 /** One upstream that may hold something of what is wanted. `where` is in its own terms. */
@@ -19,6 +27,7 @@ export interface Target {
   readonly tiers: readonly string[]
   readonly where: Where
   readonly embeddings?: boolean | undefined
+  readonly keyPrefix?: string | undefined
 }
 
 /** Whom to ask, whom not, and why. */
@@ -35,14 +44,15 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
   const tiers = wantedTiers(layout, wanted)
   const skipped = new Map<string, string>()
   const targets: Target[] = []
+  const { keys, embeddings } = wanted
   if (tiers.size === 0) return { targets, skipped, absent: absentFrom(layout, tiers) }
   for (const source of layout.sources) {
     const here = source.tiers.filter((tier) => tiers.has(tier))
     const where = source.translation.whereHere(wanted.where)
-    const reason = whySkipped(source, here, wanted.owner)
+    const reason = whySkipped(source, here, wanted)
     if (reason !== undefined) skipped.set(source.name, reason)
     else if (where === undefined) skipped.set(source.name, 'the ids are not its')
-    else targets.push({ source, tiers: here, where, embeddings: wanted.embeddings })
+    else targets.push({ source, tiers: here, where, embeddings, keyPrefix: keys?.prefix })
   }
   return { targets, skipped, absent: absentFrom(layout, tiers) }
 }
@@ -57,8 +67,13 @@ function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<st
   return new Map([...layout.absent].filter(([name]) => !mapped.has(name) || concerned.has(name)))
 }
 
-function whySkipped(source: Source, here: readonly string[], owner: Owner): string | undefined {
+function whySkipped(
+  source: Source,
+  here: readonly string[],
+  { owner, keys }: Wanted,
+): string | undefined {
   if (here.length === 0) return 'none of the tiers is its'
+  if (keys !== undefined && !keys.mayHold(source)) return 'it keeps no keys'
   return mixesOwners(source, owner) ? 'it does not keep owners apart' : undefined
 }
 

@@ -5,6 +5,7 @@ import { parseInstant } from '../protocol/time.js'
 import { byScore } from './arrivals.js'
 import type { Answer } from './fan-out.js'
 import { type Fused, fuse } from './fuse.js'
+import { keysWanted } from './keys.js'
 import type { Handler, Parts } from './parts.js'
 import { planReading, type Target } from './plan.js'
 import { arrive, boundedLimit, first, policyOf, read } from './reading.js'
@@ -24,7 +25,8 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   const owner = ownerOf(params)
   const { tier, where } = params
   const query = params.query?.trim() ?? ''
-  const plan = planReading(parts.layout(), { tier, where, owner })
+  const keys = keysWanted(parts, params.key_prefix)
+  const plan = planReading(parts.layout(), { tier, where, owner, keys })
   const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
   const many = plan.targets.length > 1
   const width = limit === 0 || !many ? limit : Math.max(limit, parts.recall.window)
@@ -52,16 +54,17 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
 }
 
 function paramsFor(
-  { source, tiers, where }: Target,
+  { source, tiers, where, keyPrefix }: Target,
   { query, owner, width }: { query: string; owner: ReturnType<typeof ownerOf>; width: number },
 ): Params {
-  const selection = source.translation.reading({ tiers, owner, where, limit: width }, where)
+  const selected = { tiers, owner, where, limit: width, keyPrefix }
+  const selection = source.translation.reading(selected, where)
   return query === '' ? selection : copyWith(selection, { query })
 }
 
-/** Where an upstream is not told the whole of `where`, everything is asked for. */
-function widthAt({ source, where }: Target, width: number): number {
-  return source.translation.pushes(where) ? width : 0
+/** Where an upstream is not told the whole of `where`, or reads a prefix its own way, everything is asked for. */
+function widthAt({ source, where, keyPrefix }: Target, width: number): number {
+  return source.translation.holdsTo(where, keyPrefix) ? width : 0
 }
 
 /** An upstream's ranking as it should have told it: by descending score, no longer than it was asked for. */

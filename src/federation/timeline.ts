@@ -3,6 +3,7 @@ import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerOf } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import { type Fused, fuse, type RankedList } from './fuse.js'
+import { keysWanted } from './keys.js'
 import type { Handler, Parts } from './parts.js'
 import { planReading, type Target } from './plan.js'
 import { arrive, boundedLimit, policyOf, read } from './reading.js'
@@ -17,7 +18,8 @@ export const timeline: Handler<Params, ResultOf<'memory/timeline'>> = async (
 ) => {
   const owner = ownerOf(params)
   const { tier, where } = params
-  const plan = planReading(parts.layout(), { tier, where, owner })
+  const keys = keysWanted(parts, params.key_prefix)
+  const plan = planReading(parts.layout(), { tier, where, owner, keys })
   const limit = boundedLimit(parts, params.limit ?? 0)
   const { lists, report } = await read(
     parts,
@@ -41,7 +43,7 @@ export const timeline: Handler<Params, ResultOf<'memory/timeline'>> = async (
  */
 function paramsFor(
   parts: Parts,
-  { source, tiers, where }: Target,
+  { source, tiers, where, keyPrefix }: Target,
   owner: Owner,
   limit: number,
 ): Params {
@@ -49,7 +51,7 @@ function paramsFor(
   const deaf = Object.keys(where).length > 0 && !extended && !capabilities.has('sessions')
   const displaced = extended ? 0 : parts.carried.count(source.name)
   const width = limit === 0 || deaf ? 0 : limit + displaced
-  return source.translation.reading({ tiers, owner, where, limit: width }, where)
+  return source.translation.reading({ tiers, owner, where, limit: width, keyPrefix }, where)
 }
 
 /** Oldest first; equal instants keep the order of their upstream, and the upstreams that of the configuration. */

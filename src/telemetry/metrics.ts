@@ -11,6 +11,7 @@ export type UpstreamEvent =
   | 'ascending_scores'
   | 'over_limit'
   | 'ignored_where'
+  | 'duplicate_key'
   | 'bad_reply'
   | 'child_restart'
   | 'stdout_noise'
@@ -213,6 +214,10 @@ const EVENTS: { readonly [E in UpstreamEvent]: readonly [name: string, help: str
     'a2m_ignored_where_records_total',
     'Records dropped because they did not pass the filter that was asked for.',
   ],
+  duplicate_key: [
+    'a2m_duplicate_keys_total',
+    'Records found at a key of their owner that another upstream has another record at.',
+  ],
   bad_reply: ['a2m_bad_replies_total', 'Replies that were not what the protocol says.'],
   child_restart: ['a2m_child_restarts_total', 'Times that a child process was started again.'],
   stdout_noise: [
@@ -229,6 +234,7 @@ function createHappened(registry: Registry): Metrics['happened'] {
     ascending_scores: eventCounter(registry, 'ascending_scores'),
     over_limit: eventCounter(registry, 'over_limit'),
     ignored_where: eventCounter(registry, 'ignored_where'),
+    duplicate_key: eventCounter(registry, 'duplicate_key'),
     bad_reply: eventCounter(registry, 'bad_reply'),
     child_restart: eventCounter(registry, 'child_restart'),
     stdout_noise: eventCounter(registry, 'stdout_noise'),

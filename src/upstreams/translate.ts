@@ -1,5 +1,6 @@
 import { copyWith } from '../protocol/copy.js'
 import { type Carried, EXTENSION, type ExtensionParams } from '../protocol/extension.js'
+import { keyRange } from '../protocol/key-prefix.js'
 import { matches, type Where } from '../protocol/matches.js'
 import type { ParamsOf } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
@@ -46,6 +47,8 @@ export interface Selection {
   readonly embeddings?: boolean | undefined
   /** The reading is no use of the records; an upstream that knows the extension is told so. */
   readonly quiet?: boolean | undefined
+  /** Only records whose key is at or beneath it; not empty. */
+  readonly keyPrefix?: string | undefined
 }
 
 /** An entry to write, in the gateway's terms, with what it brings along from where it was. */
@@ -66,7 +69,7 @@ export interface Arrived {
 
 type Reading = Pick<
   ParamsOf<'memory/timeline'>,
-  'tier' | 'where' | 'owner' | 'limit' | 'embeddings' | typeof EXTENSION
+  'tier' | 'where' | 'owner' | 'limit' | 'embeddings' | 'key_prefix' | typeof EXTENSION
 >
 
 /** Turns the gateway's terms into one upstream's and back: ids, tier names, owners, reserved metadata. */
@@ -120,13 +123,31 @@ export class Translation {
       ...owner.params,
       ...this.#told(selection, where, owner.params[EXTENSION]),
       ...(Object.keys(filter).length > 0 ? { where: filter } : {}),
-      limit: this.clamp(this.pushes(where) ? selection.limit : 0),
+      ...this.#prefixed(selection.keyPrefix),
+      limit: this.clamp(this.holdsTo(where, selection.keyPrefix) ? selection.limit : 0),
     }
+  }
+
+  /** Whether the upstream can be trusted to select by the whole of `where` and by a prefix of keys, so that a limit may cut. */
+  holdsTo(where: Where, keyPrefix: string | undefined): boolean {
+    return this.pushes(where) && (keyPrefix === undefined || this.#knowsPaths())
+  }
+
+  /** §3.6 leaves open where a prefix ends; stores that know the extension take it as a path. */
+  #knowsPaths(): boolean {
+    const { extended, capabilities } = this.#options.profile
+    return extended && capabilities.has('keys')
+  }
+
+  /** Without its slash, a prefix has everything beneath it also where it is matched by characters; the rest is left to `arrive`. */
+  #prefixed(prefix: string | undefined): Pick<Reading, 'key_prefix'> {
+    if (prefix === undefined || !this.#options.profile.capabilities.has('keys')) return {}
+    return { key_prefix: this.#knowsPaths() ? prefix : keyRange(prefix).at || prefix }
   }
 
   /** What is said beside the selection: whether vectors are wanted, and that the reading is no use. */
   #told(
-    { embeddings, quiet }: Selection,
+    { embeddings, quiet }: Pick<Selection, 'embeddings' | 'quiet'>,
     where: Where,
     extension: ExtensionParams | undefined,
   ): Pick<Reading, 'embeddings' | typeof EXTENSION> {
@@ -157,6 +178,18 @@ export class Translation {
     const records = packed.map(({ entry }) => entry)
     if (packed.every(({ carried }) => carried === null)) return { records }
     return { records, [EXTENSION]: { carried: packed.map(({ carried }) => carried) } }
+  }
+
+  /** Undefined where the upstream has no keys, or cannot be told that records without an owner are meant. */
+  fetching(
+    key: string,
+    { owner, embeddings, quiet }: Pick<Selection, 'owner' | 'embeddings' | 'quiet'>,
+  ): ParamsOf<'memory/fetch'> | undefined {
+    const whose = this.#ownerFilter(owner)
+    if (!this.#options.profile.capabilities.has('keys') || whose.where !== undefined)
+      return undefined
+    const told = this.#told({ embeddings, quiet }, {}, whose.params[EXTENSION])
+    return { key, ...whose.params, ...told }
   }
 
   /** Ids are in the upstream's own terms and the caller's by proof. */
