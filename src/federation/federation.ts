@@ -1,4 +1,5 @@
 import type { FederationConfig } from '../config/config.js'
+import { digestOffer, withDigest } from '../digest/with-digest.js'
 import { type Contract, withContract } from '../protocol/contract.js'
 import { A2mError } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
@@ -15,6 +16,7 @@ import { Backgrounds } from './backgrounds.js'
 import { consolidate } from './consolidate.js'
 import { createKnownCounts } from './counts.js'
 import { describe, publicProfile } from './describe.js'
+import { digestOf, type Engines, turnedOff } from './digesting.js'
 import { forget } from './forget.js'
 import { type Layout, layOut } from './layout.js'
 import { Lexical } from './lexical.js'
@@ -45,6 +47,7 @@ export interface FederationOptions {
   readonly clock: Clock
   readonly newId: () => string
   readonly ownerMismatch: OwnerMismatch
+  readonly engines?: Engines
   readonly events: FederationEvents
   /** Called between the steps of a move, by name. */
   readonly step?: (name: string) => void
@@ -70,17 +73,19 @@ const RECOVERY_PATIENCE = 30_000
  * leaves the registry and the state, which it did not open, to their owner.
  */
 export async function createFederation(options: FederationOptions): Promise<Federation> {
-  const { registry, ownerMismatch, events, clock } = options
+  const { registry, ownerMismatch, events, clock, tokenizer, engines = {} } = options
   await registry.settled(START_PATIENCE)
   const parts = createParts(options)
   const context = () => internalContext(clock.monotonic() + RECOVERY_PATIENCE)
   const recovery = new Recovery(parts, context, events.unfinished)
   await recovery.start()
-  const inner = withScope(methods(parts, registry), ownerMismatch)
+  const settled = () => whenKnown(parts, registry)
+  const digest = digestOf(engines, { tokenizer, parts, settled })
+  const inner = withScope(withDigest(methods(parts, settled), digest), ownerMismatch)
   const served = withContract(inner, (call) => contractFor(parts, call))
   return {
     ...served,
-    publicProfile: () => publicProfile(parts),
+    publicProfile: () => ({ ...publicProfile(parts), ...digestOffer(digest) }),
     report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
     async close() {
       await recovery.stop()
@@ -91,7 +96,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
 
 function createParts(options: FederationOptions): Parts {
   const { name, config, registry, state, clock, newId, events } = options
-  const derive = derived(config, registry)
+  const derive = derived(options)
   return {
     name,
     recall: config.recall,
@@ -119,15 +124,16 @@ function createParts(options: FederationOptions): Parts {
 }
 
 /** Layout and promise, worked out anew only when an upstream has changed. */
-function derived(config: FederationConfig, registry: Registry) {
+function derived({ config, registry, engines = {} }: FederationOptions) {
+  const off = turnedOff(engines)
   let revision = -1
   let layout: Layout = layOut(config, registry.upstreams)
-  let promised = promise(layout)
+  let promised = promise(layout, off)
   return () => {
     if (revision !== registry.revision()) {
       revision = registry.revision()
       layout = layOut(config, registry.upstreams)
-      promised = promise(layout)
+      promised = promise(layout, off)
     }
     return { layout, promised }
   }
@@ -154,14 +160,19 @@ const HANDLERS: Handlers = {
   'memory/consolidate': consolidate,
 }
 
-function methods(parts: Parts, registry: Registry): Memory {
+/** A call that comes before some upstream has described itself waits for it a little. */
+async function whenKnown(parts: Parts, registry: Registry): Promise<void> {
+  if (parts.layout().absent.size > 0) await registry.settled(COLD_PATIENCE)
+}
+
+function methods(parts: Parts, settled: () => Promise<void>): Memory {
   return {
     async call<M extends Method>(method: M, params: ParamsOf<M>, context: Context) {
       const handler = HANDLERS[method]
       if (handler === undefined) {
         throw new A2mError('CAPABILITY_NOT_SUPPORTED', `${method} is not served`)
       }
-      if (parts.layout().absent.size > 0) await registry.settled(COLD_PATIENCE)
+      await settled()
       return handler(parts, params, context)
     },
     close: async () => {},

@@ -13,21 +13,23 @@ export interface Promised {
 }
 
 /** Capabilities that the gateway provides itself over any upstreams. */
-const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers'])
+const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers', 'summarize', 'prompt'])
+const NOTHING: ReadonlyMap<Capability, string> = new Map()
 /** Capabilities that are there when every upstream that decides declares them. */
 const SHARED: ReadonlySet<Capability> = new Set()
 
 /**
  * Works out the promise: writable upstreams are intersected, a read-only one takes nothing away. Where none is writable, all
- * are intersected.
+ * are intersected. `off` has what the configuration turns off of the gateway's own, and where.
  */
-export function promise(layout: Layout): Promised {
+export function promise(layout: Layout, off: ReadonlyMap<Capability, string> = NOTHING): Promised {
   const writable = layout.sources.filter((source) => source.writable)
   const deciding = writable.length > 0 ? writable : layout.sources
   const withheld = new Map<Capability, readonly string[]>()
   const capabilities = new Set<Capability>()
   for (const capability of CAPABILITIES) {
-    const reasons = whyNot(capability, deciding, layout)
+    const turnedOff = off.get(capability)
+    const reasons = turnedOff === undefined ? whyNot(capability, deciding, layout) : [turnedOff]
     if (reasons.length === 0) capabilities.add(capability)
     else withheld.set(capability, reasons)
   }
