@@ -12,6 +12,7 @@ import { createRegistry, type Registry } from '../upstreams/registry.js'
 import type { Reached } from '../upstreams/upstream.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
+import { openEngines } from './engines.js'
 import { federationEvents, Standing } from './events.js'
 import { makeFolder } from './folder.js'
 import { reachAll } from './reach.js'
@@ -88,6 +89,7 @@ async function openFederation(
   registry: Registry,
 ): Promise<Federation> {
   const { clock, randomBytes, log } = deps
+  const engines = await openEngines(config, deps, closers)
   const federation = await createFederation({
     name: config.name,
     config: config.federation,
@@ -97,6 +99,7 @@ async function openFederation(
     clock,
     newId: createIds(clock.now, randomBytes),
     ownerMismatch: config.auth?.ownerMismatch ?? 'deny',
+    engines,
     events: federationEvents(log, metrics),
   })
   closers.add(() => federation.close())

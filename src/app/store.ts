@@ -1,12 +1,14 @@
 import type { Readable, Writable } from 'node:stream'
+import { createExtractor } from '../digest/extract.js'
+import { type DigestOptions, digestCapabilities, withDigest } from '../digest/with-digest.js'
 import { createDispatch } from '../edge/dispatch.js'
 import { createHttpEdge, HTTP_LIMITS, type HttpEdgeOptions } from '../edge/http.js'
 import type { Address, HttpListener } from '../edge/listener.js'
 import { serveStdio } from '../edge/stdio.js'
 import { createTraces } from '../edge/trace.js'
 import { createIdentity, type KeyEntry, stdioCaller } from '../identity/identity.js'
-import { withContract } from '../protocol/contract.js'
-import { type Context, GATEWAY_ROLE, type Scope } from '../protocol/memory.js'
+import { type Contract, withContract } from '../protocol/contract.js'
+import { type Context, GATEWAY_ROLE, type Memory, type Scope } from '../protocol/memory.js'
 import { withScope } from '../protocol/scope.js'
 import type { Served } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
@@ -16,6 +18,7 @@ import { storeContract } from '../stores/store.js'
 import type { Log } from '../telemetry/logs.js'
 import { observeAll } from '../telemetry/report.js'
 import { withCrashLog } from '../telemetry/with-crash-log.js'
+import { Tokenizer } from '../text/tokenizer.js'
 import { createWorkerStore } from '../transport/in-process.js'
 import { internalContext } from '../upstreams/upstream.js'
 import { ListenError } from './listen-error.js'
@@ -49,8 +52,10 @@ export const STORE_SHUTDOWN_MS = 10_000
 export async function openStoreApp(options: StoreAppOptions): Promise<StoreApp> {
   const { clock, random, store } = options
   const memory = await createWorkerStore({ workerData: store, clock, random })
-  const scoped = withContract(withScope(memory, 'deny'), storeContract(store))
-  const served = withCrashLog(scoped, options.log)
+  const digest = digestOf(memory, store)
+  const scoped = withScope(withDigest(memory, digest), 'deny')
+  const contract = contractWith(digest, storeContract(store))
+  const served = withCrashLog(withContract(scoped, contract), options.log)
   const observer = observeAll([])
   const edge = createEdge(options, { served, observer })
   return {
@@ -66,6 +71,31 @@ export async function openStoreApp(options: StoreAppOptions): Promise<StoreApp> 
       await edge.close(STORE_SHUTDOWN_MS)
       await memory.close()
     },
+  }
+}
+
+/** A store of its own extracts sentences; it asks no model. */
+function digestOf(memory: Memory, { limits }: StoreOptions): DigestOptions {
+  return {
+    promptModel: undefined,
+    summaries: {
+      summarizer: createExtractor(new Tokenizer()),
+      longestContent: () => limits?.max_content_length ?? Infinity,
+      async tiers(context) {
+        const { tiers = [] } = await memory.call('memory/describe', {}, context)
+        return tiers.map(({ name }) => name)
+      },
+    },
+  }
+}
+
+type ContractFor = (context: Context) => Contract
+
+function contractWith(digest: DigestOptions, contractFor: ContractFor): ContractFor {
+  const own = digestCapabilities(digest)
+  return (context) => {
+    const contract = contractFor(context)
+    return { ...contract, capabilities: new Set([...contract.capabilities, ...own]) }
   }
 }
 
