@@ -1,14 +1,31 @@
 import type { Database } from 'better-sqlite3'
 import { z } from 'zod'
 import { NOTHING_REORGANISED } from '../events/changes.js'
+import { carriedSchema } from '../protocol/extension-schemas.js'
 import { createNote } from './book.js'
+
+const replacedSchema = z.object({
+  key: z.string(),
+  /** What stood there, as JSON text of `{"record": …}`, so that its metadata stays to the letter. */
+  before: z.string(),
+  /** What its upstream must be told beside it. */
+  carried: carriedSchema.optional(),
+  /** What was written over it: its content and, where that can be told, the revision that it has. */
+  content: z.string(),
+  revision: z.int().optional(),
+})
+/** A key that a write puts another content at, and what it takes to put the old one back. */
+export type Replaced = Readonly<z.output<typeof replacedSchema>>
 
 const partSchema = z.object({
   upstream: z.string(),
   owner: z.string().nullable(),
   ids: z.array(z.string()),
+  replaced: z.array(replacedSchema).optional(),
+  /** Keys whose records are yet to go to another tier; everything has been written then and nothing is to be taken back. */
+  moves: z.array(z.object({ key: z.string(), tier: z.string() })).optional(),
 })
-/** Records that one write makes at one upstream, all of one owner (null: none). */
+/** What one write does at one upstream, all of one owner (null: none): the records that it makes, the keys that it rewrites. */
 export type WritePart = Readonly<z.output<typeof partSchema>>
 
 const moveSchema = z.object({
@@ -17,6 +34,8 @@ const moveSchema = z.object({
   /** The receiving tier by the gateway's name. */
   tier: z.string(),
   owner: z.string().nullable(),
+  /** What is added to the records' salience as they arrive. */
+  salience: z.number().optional(),
   /** The intent that the move is a part of, and what its records count as there. */
   cause: z.object({ intent: z.string(), as: z.enum(['moved', 'promoted']) }).optional(),
 })
@@ -30,7 +49,7 @@ export interface OpenMove extends Move {
   readonly forgotten: ReadonlySet<string>
 }
 
-/** A write that was spread over upstreams and not ended: what it made must be taken back. */
+/** A write of several steps that was not ended: what it made must be taken back, or what is left of it done. */
 export interface OpenWrite {
   readonly id: string
   readonly parts: readonly WritePart[]
@@ -39,6 +58,8 @@ export interface OpenWrite {
 /** What must be finished or undone should the process die: each intent is on disk before its first effect. */
 export interface Journal {
   beginWrite(id: string, parts: readonly WritePart[]): void
+  /** What is to be done should the process die now, in place of what was to be done before. */
+  amendWrite(id: string, parts: readonly WritePart[]): void
   endWrite(id: string): void
   openWrites(): OpenWrite[]
   beginMove(id: string, move: Move, ids: readonly string[]): void
@@ -51,11 +72,14 @@ export interface Journal {
   markForgotten(owner: string | null, ids: readonly string[]): void
 }
 
+type WriteStep = 'beginWrite' | 'amendWrite' | 'endWrite' | 'openWrites'
+
 export function createJournal(database: Database): Journal {
   return { ...writes(database), ...moves(database) }
 }
 
-function writes(database: Database): Pick<Journal, 'beginWrite' | 'endWrite' | 'openWrites'> {
+function writes(database: Database): Pick<Journal, WriteStep> {
+  const amend = database.prepare('UPDATE writes SET parts = ? WHERE id = ?')
   const begin = database.prepare('INSERT INTO writes (id, parts) VALUES (?, ?)')
   const end = database.prepare('DELETE FROM writes WHERE id = ?')
   const all = database.prepare<[], { id: string; parts: string }>(
@@ -63,6 +87,7 @@ function writes(database: Database): Pick<Journal, 'beginWrite' | 'endWrite' | '
   )
   return {
     beginWrite: (id, parts) => void begin.run(id, JSON.stringify(parts)),
+    amendWrite: (id, parts) => void amend.run(JSON.stringify(parts), id),
     endWrite: (id) => void end.run(id),
     openWrites: () =>
       all
@@ -71,7 +96,7 @@ function writes(database: Database): Pick<Journal, 'beginWrite' | 'endWrite' | '
   }
 }
 
-function moves(database: Database): Omit<Journal, 'beginWrite' | 'endWrite' | 'openWrites'> {
+function moves(database: Database): Omit<Journal, WriteStep> {
   const begin = database.prepare('INSERT INTO moves (id, move) VALUES (?, ?)')
   const addItem = database.prepare('INSERT INTO move_items (move, owner, id) VALUES (?, ?, ?)')
   const end = database.prepare('DELETE FROM moves WHERE id = ?')

@@ -65,11 +65,20 @@ test('a forget before a move began says nothing of it', () => {
 
 test('writes come back as they went in, until they end', () => {
   const text = fc.string({ minLength: 1 })
-  const part: fc.Arbitrary<WritePart> = fc.record({
-    upstream: text,
-    owner: fc.option(text),
-    ids: fc.array(text),
-  })
+  const replaced = fc.record(
+    { key: text, before: text, content: text, revision: fc.nat(), carried: fc.constant({}) },
+    { requiredKeys: ['key', 'before', 'content'] },
+  )
+  const part: fc.Arbitrary<WritePart> = fc.record(
+    {
+      upstream: text,
+      owner: fc.option(text),
+      ids: fc.array(text),
+      replaced: fc.array(replaced),
+      moves: fc.array(fc.record({ key: text, tier: text })),
+    },
+    { requiredKeys: ['upstream', 'owner', 'ids'] },
+  )
   fc.assert(
     fc.property(fc.array(part), (parts) => {
       state.journal.beginWrite('w', parts)
@@ -78,6 +87,18 @@ test('writes come back as they went in, until they end', () => {
       expect(state.journal.openWrites()).toEqual([])
     }),
   )
+})
+
+test('what is to be done for a write may change while it is open, and not after', () => {
+  const { journal } = state
+  const undo: WritePart = { upstream: 'a', owner: null, ids: ['x'] }
+  const left: WritePart = { ...undo, ids: [], moves: [{ key: 'k', tier: 'b' }] }
+  journal.beginWrite('w', [undo])
+  journal.amendWrite('w', [left])
+  expect(journal.openWrites()).toEqual([{ id: 'w', parts: [left] }])
+  journal.endWrite('w')
+  journal.amendWrite('w', [undo])
+  expect(journal.openWrites()).toEqual([])
 })
 
 test('open writes come in the order of their ids', () => {
