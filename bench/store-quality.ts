@@ -40,5 +40,5 @@ function fill(docs: readonly (Doc & { readonly title?: string })[], effort: Effo
 
 function search(shelf: Shelf, query: string): readonly string[] {
   const ranked = shelf.search.rank(shelf.tokenizer.query(query), select(shelf, {}), DEPTH)
-  return ranked.map(({ record }) => record.id)
+  return ranked.map(({ one }) => one.record.id)
 }

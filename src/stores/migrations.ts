@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { EVENT_LOG_TABLES } from '../events/log.js'
 
 /** One step from a schema version to the next; it runs inside a transaction. */
 export type Migration = (db: Database) => void
@@ -12,6 +13,8 @@ export const APPLICATION_ID = 0x41324d53
  *
  * A partition holds the records of one owner in one tier, with their number and the sum of their lengths in terms. `terms`
  * is the search index (see `postings.ts`), `term_counts` a view of it; `seq` is the order of writing and the row of a record there.
+ * Vectors have a table of their own, since a row that holds one is slow to read past and to count a use in; `embedding` of
+ * `records` stays empty.
  */
 export const MIGRATIONS: readonly Migration[] = [
   (db) =>
@@ -55,6 +58,25 @@ export const MIGRATIONS: readonly Migration[] = [
       );
       CREATE VIRTUAL TABLE term_counts USING fts5vocab(terms, row);
     `),
+  (db) =>
+    db.exec(`
+      CREATE UNIQUE INDEX records_by_key ON records (owner_no, key) WHERE key IS NOT NULL;
+      CREATE INDEX records_by_session ON records (owner_no, session, created_at, partition_no)
+        WHERE session IS NOT NULL;
+      CREATE TABLE vectors (
+        seq INTEGER PRIMARY KEY REFERENCES records,
+        partition_no INTEGER NOT NULL REFERENCES partitions,
+        embedding BLOB NOT NULL
+      ) STRICT;
+      CREATE INDEX vectors_by_partition ON vectors (partition_no);
+      CREATE TABLE vector_space (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        dimensions INTEGER,
+        metric TEXT
+      ) STRICT;
+      INSERT INTO vector_space (one) VALUES (1);
+    `),
+  (db) => db.exec(EVENT_LOG_TABLES),
 ]
 
 /** Takes the steps that a file lacks, each with its version in one transaction. */

@@ -1,36 +1,33 @@
+import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import { type Owned, ownerOf } from '../protocol/scope.js'
-import { spillChain, type TierOption } from './options.js'
-import type { Partition } from './partitions.js'
-import type { Row } from './records-table.js'
+import type { Row } from './rows.js'
 import { requireTier, type Shelf, select } from './shelf.js'
 
-/** Takes records, each with its whole group, to a tier (§4.6); counts all that moved. */
+/** Takes records, each with its whole group, to a tier (§4.6), and adds to the salience of what arrives; counts all that moved. */
 export function promote(
   shelf: Shelf,
   params: ParamsOf<'memory/promote'>,
 ): ResultOf<'memory/promote'> {
-  requireTier(shelf, params.tier)
-  if (params.ids.length === 0) return { promoted: 0 }
-  const { ids, 'a2m-gateway': extension } = params
-  const named = [...select(shelf, { ids, 'a2m-gateway': extension }).all()]
-  const moved = new Set<number>()
-  for (const { row } of named) moveWithGroup(shelf, row, { tier: params.tier, moved })
-  return { promoted: moved.size }
+  const { ids, tier, salience = 0, [EXTENSION]: extension } = params
+  requireTier(shelf, tier)
+  if (ids.length === 0) return { promoted: 0 }
+  const named = [...select(shelf, { ids, [EXTENSION]: extension }).all()]
+  const settled = new Set<number>()
+  const moved = named.flatMap(({ row }) => moveWithGroup(shelf, row, { tier, settled }))
+  if (salience !== 0) {
+    shelf.uses.add(
+      moved.map(({ seq }) => seq),
+      salience,
+    )
+  }
+  shelf.tell(() => ({ kind: 'promoted', tier, shares: moved.map((row) => shareOf(shelf, row)) }))
+  return { promoted: moved.length }
 }
 
-/** Spills what is over capacity in tiers that spill, the oldest groups first, each owner for itself (§4.7). */
-export function consolidate(
-  shelf: Shelf,
-  params: ParamsOf<'memory/consolidate'>,
-): ResultOf<'memory/consolidate'> {
-  let spilt = 0
-  for (const tier of sourcesFirst(shelf.tiers)) {
-    for (const partition of shelf.partitions.of(ownerOf(params))) {
-      if (partition.tier === tier.name) spilt += spill(shelf, tier, partition)
-    }
-  }
-  return { moved: spilt, promoted: 0, dropped: 0, summarized: 0, counts: counts(shelf, params) }
+/** What the owner of a record is told of a change that it is in. */
+export function shareOf({ partitions }: Shelf, { id, ownerNo }: Pick<Row, 'id' | 'ownerNo'>) {
+  return { owner: partitions.ownerName(ownerNo), part: [id] }
 }
 
 /** How many records each tier holds, of the owner that the params name. */
@@ -42,42 +39,24 @@ export function counts(shelf: Shelf, params: Owned): Record<string, number> {
   return Object.fromEntries(sums)
 }
 
-/** A tier that others spill into comes after them, so that one pass is enough. */
-function sourcesFirst(tiers: readonly TierOption[]): readonly TierOption[] {
-  const reach = (tier: TierOption): number => spillChain(tier, tiers).length
-  return tiers.toSorted((left, right) => reach(right) - reach(left))
-}
-
-function spill(shelf: Shelf, { capacity = 0, spill_to }: TierOption, from: Partition): number {
-  const surplus = from.records - capacity
-  if (capacity === 0 || spill_to === undefined || surplus <= 0) return 0
-  const moved = new Set<number>()
-  let left = surplus
-  for (const row of shelf.records.oldest(from.no, surplus)) {
-    if (left <= 0) break
-    if (!moved.has(row.seq)) {
-      left -= moveWithGroup(shelf, row, { tier: spill_to, moved }).get(from.no) ?? 0
-    }
-  }
-  return moved.size
-}
-
-interface Move {
+/** Where records are to go. */
+export interface Move {
   readonly tier: string
-  /** The rows that have moved; this adds to them. */
-  readonly moved: Set<number>
+  /** The rows that were moved before and stay where they are now; those that move here are added. */
+  readonly settled: Set<number>
 }
 
-/** Returns how many records left each partition, by its number. */
-function moveWithGroup(shelf: Shelf, row: Row, { tier, moved }: Move): ReadonlyMap<number, number> {
+/** Takes a record to a tier, and with it its whole group from wherever its members are (§3.4). Returns those that moved, as they were. */
+export function moveWithGroup(shelf: Shelf, row: Row, { tier, settled }: Move): Row[] {
   const { partitions, records, writer } = shelf
   const target = partitions.partitionNo(row.ownerNo, tier)
-  const left = new Map<number, number>()
-  for (const member of row.group === null ? [row] : records.inGroup(row.group, row.ownerNo)) {
-    if (member.partitionNo === target || moved.has(member.seq)) continue
+  const members = row.group === null ? [row] : records.inGroup(row.group, row.ownerNo)
+  const moving = members.filter(
+    ({ seq, partitionNo }) => partitionNo !== target && !settled.has(seq),
+  )
+  for (const member of moving) {
     writer.move(member, tier)
-    moved.add(member.seq)
-    left.set(member.partitionNo, (left.get(member.partitionNo) ?? 0) + 1)
+    settled.add(member.seq)
   }
-  return left
+  return moving
 }

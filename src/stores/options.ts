@@ -1,11 +1,19 @@
 import type { Limits } from '../protocol/methods.js'
+import type { Metric } from './metric.js'
 
-/** One tier of a store; `capacity` is records an owner, 0 or absent unbounded, and is enforced by consolidate where `spill_to` is set. */
+/**
+ * One tier of a store; `capacity` is records an owner (where `per_session`: of each session), 0 or absent unbounded, and is enforced
+ * by consolidate where `spill_to` is set. `promote_after` is uses, `half_life` seconds: with it the weakest spill first.
+ */
 export interface TierOption {
   readonly name: string
   readonly kind?: string
   readonly capacity?: number
   readonly spill_to?: string
+  readonly per_session?: boolean
+  readonly promote_to?: string
+  readonly promote_after?: number
+  readonly half_life?: number
 }
 
 /** What a store is made from: plain JSON, so that it can be handed to a worker thread. */
@@ -22,46 +30,18 @@ export interface StoreOptions {
   readonly limits?: Limits
   /** How many records recall gives where the caller names no limit. */
   readonly defaultLimit?: number
+  /** How vectors are compared; the file keeps it, and `cosine` is what a file starts with. */
+  readonly metric?: Metric
+  /** How many events are kept to be read (§4.12); 0 or absent: events are not declared. */
+  readonly events?: EventsOption
 }
 
-const KINDS: ReadonlySet<string> = new Set(['working', 'episodic', 'semantic', 'procedural'])
-
-const DEFAULT_TIERS: readonly TierOption[] = [
-  { name: 'working', kind: 'working', capacity: 64, spill_to: 'episodic' },
-  { name: 'episodic', kind: 'episodic' },
-  { name: 'semantic', kind: 'semantic' },
-  { name: 'procedural', kind: 'procedural' },
-]
-
-/** The tiers in their order. Throws a RangeError where they are none, doubled, or spill to nowhere or in a circle. */
-export function tiersOf({ tiers = DEFAULT_TIERS }: StoreOptions): readonly TierOption[] {
-  const all = tiers.map((tier) => (typeof tier === 'string' ? named(tier) : tier))
-  const names = new Set(all.map(({ name }) => name))
-  if (names.size === 0) throw new RangeError('tiers: a store needs at least one')
-  if (names.size < all.length || names.has('')) {
-    throw new RangeError('tiers: each needs a name of its own')
-  }
-  for (const { name, spill_to } of all) {
-    if (spill_to !== undefined && !names.has(spill_to)) {
-      throw new RangeError(`tiers: ${name} spills to ${spill_to}, which is no tier of this store`)
-    }
-  }
-  for (const tier of all) spillChain(tier, all)
-  return all
+/** `keep` is how many. */
+export interface EventsOption {
+  readonly keep: number
 }
 
-function named(name: string): TierOption {
-  return KINDS.has(name) ? { name, kind: name } : { name }
-}
-
-/** The tiers that a record spills through from this one on, itself first. */
-export function spillChain(tier: TierOption, all: readonly TierOption[]): readonly TierOption[] {
-  const chain: TierOption[] = []
-  for (let at: TierOption | undefined = tier; at !== undefined; ) {
-    if (chain.includes(at)) throw new RangeError(`tiers: ${tier.name} spills in a circle`)
-    chain.push(at)
-    const next: string | undefined = at.spill_to
-    at = all.find(({ name }) => name === next)
-  }
-  return chain
+/** Whether events are declared. */
+export function keepsEvents(events: EventsOption | undefined): events is EventsOption {
+  return events !== undefined && events.keep > 0
 }

@@ -26,6 +26,8 @@ export class Partitions {
   readonly #addPartition: Statement<[number, string]>
   readonly #grow: Statement<[number, number, number]>
   readonly #size: Statement<[number], Size>
+  readonly #ownerName: Statement<[number], string | null>
+  readonly #tierName: Statement<[number], string>
 
   constructor(db: Database) {
     this.#all = db.prepare(`${JOINED} ORDER BY p.no`)
@@ -44,6 +46,12 @@ export class Partitions {
       'UPDATE partitions SET records = records + ?, length = length + ? WHERE no = ?',
     )
     this.#size = db.prepare('SELECT records, length FROM partitions WHERE no = ?')
+    this.#ownerName = db
+      .prepare<[number], string | null>('SELECT owner FROM owners WHERE no = ?')
+      .pluck()
+    this.#tierName = db
+      .prepare<[number], string>('SELECT tier FROM partitions WHERE no = ?')
+      .pluck()
   }
 
   /** One owner's, those of nobody (null), or all (undefined). */
@@ -54,6 +62,16 @@ export class Partitions {
   /** The number of an owner, given on first use. */
   ownerNo(owner: string | null): number {
     return this.#ownerNo.get(owner) ?? Number(this.#addOwner.run(owner).lastInsertRowid)
+  }
+
+  /** Null where the number is that of nobody. */
+  ownerName(ownerNo: number): string | null {
+    return this.#ownerName.get(ownerNo) ?? null
+  }
+
+  /** The tier of a partition that there is. */
+  tierName(no: number): string | undefined {
+    return this.#tierName.get(no)
   }
 
   /** The number of a partition, made on first use. */

@@ -1,30 +1,29 @@
+import { copyWith } from '../protocol/copy.js'
+import { A2mError, invalidParams } from '../protocol/errors.js'
+import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
-import type { Ranked } from './search.js'
-import type { Selected, Selection } from './selection.js'
+import type { MemoryRecord } from '../protocol/records.js'
+import { ownerOf } from '../protocol/scope.js'
+import { first, rank } from './ranking.js'
+import type { Selected } from './selection.js'
 import { type Shelf, select } from './shelf.js'
 
-/** Relevance order (§4.3), or the newest first where the query is blank. Nothing of it counts as use. */
+/** Relevance order (§4.3), or the newest first where nothing is asked. What goes out is used once more from then on. */
 export function recall(shelf: Shelf, params: ParamsOf<'memory/recall'>): ResultOf<'memory/recall'> {
-  const { query = '', min_score: least = 0 } = params
-  const ranked = rank(shelf, query, select(shelf, params), recallLimit(shelf, params.limit))
+  const { query = '', embedding, min_score: least = 0 } = params
+  shelf.vectors.space.require([embedding])
+  const limit = recallLimit(shelf, params.limit)
+  const ranked = rank(shelf, { query, embedding }, select(shelf, params), limit).filter(
+    ({ score }) => score >= least,
+  )
+  use(
+    shelf,
+    params,
+    ranked.map(({ one }) => one),
+  )
   return {
-    records: ranked
-      .filter(({ score }) => score >= least)
-      .map(({ record, score }) => ({ ...record, score })),
+    records: ranked.map(({ one, score }) => copyWith(shown(shelf, one, params), { score })),
   }
-}
-
-/** What recall gives for a query over a selection, best first; a query without a word finds nothing. */
-export function rank(
-  shelf: Shelf,
-  query: string,
-  selection: Selection,
-  limit: number,
-): readonly Ranked[] {
-  if (query.trim() !== '') {
-    return shelf.search.rank(shelf.tokenizer.query(query), selection, limit)
-  }
-  return first(selection.all(), limit).map((one, place) => ({ ...one, score: 1 / (place + 1) }))
 }
 
 /** Absent is the default, 0 everything up to the store's maximum (§4.3). */
@@ -32,19 +31,59 @@ export function recallLimit({ defaultLimit, limits }: Shelf, limit = defaultLimi
   return Math.min(limit === 0 ? Infinity : limit, limits.max_recall_limit ?? Infinity)
 }
 
-/** Order of creation, oldest first, the newest `limit` of it (§4.4); 0 and absent are everything. */
+/** Order of creation, oldest first, the newest `limit` of it (§4.4); 0 and absent are everything. It is no use of a record. */
 export function timeline(
   shelf: Shelf,
   params: ParamsOf<'memory/timeline'>,
 ): ResultOf<'memory/timeline'> {
   const newest = first(select(shelf, params).all(), params.limit || Infinity)
-  return { records: newest.map(({ record }) => record).reverse() }
+  return { records: newest.map((one) => shown(shelf, one, params)).reverse() }
 }
 
-function first(selected: Iterable<Selected>, limit: number): Selected[] {
-  const taken: Selected[] = []
-  for (const one of selected) {
-    if (taken.push(one) >= limit) break
+/**
+ * The record at a key (§4.9). Where no owner is named that is nobody's, to which a write without an owner goes, or else the
+ * only one there is; of several owners' one has to be named.
+ */
+export function fetch(shelf: Shelf, params: ParamsOf<'memory/fetch'>): ResultOf<'memory/fetch'> {
+  const { key, owner, [EXTENSION]: extension } = params
+  const there = [...select(shelf, { where: { key }, owner, [EXTENSION]: extension }).all()]
+  const nobodys = there.find(({ record }) => record.owner === undefined)
+  if (ownerOf(params) === undefined && nobodys === undefined && there.length > 1) {
+    throw invalidParams('owner: several have that key; name one')
   }
-  return taken
+  const one = nobodys ?? there[0]
+  if (one === undefined) return { record: null }
+  use(shelf, params, [one])
+  return { record: shown(shelf, one, params) }
+}
+
+function use(
+  shelf: Shelf,
+  { [EXTENSION]: extension }: ParamsOf<'memory/fetch'> | ParamsOf<'memory/recall'>,
+  given: readonly Selected[],
+): void {
+  if (!extension?.quiet) shelf.uses.note(given.map(({ row }) => row.seq))
+}
+
+/** The record as it was before this call, its vector with it where it is asked for. */
+function shown(
+  { vectors }: Shelf,
+  { row, record }: Selected,
+  { embeddings }: { readonly embeddings?: boolean | undefined },
+): MemoryRecord {
+  const embedding = embeddings ? vectors.of(row.seq) : undefined
+  return embedding === undefined ? record : copyWith(record, { embedding })
+}
+
+/** What has happened since a cursor (§4.12). */
+export function events(
+  { log }: Shelf,
+  params: ParamsOf<'memory/events'>,
+): ResultOf<'memory/events'> {
+  if (log === undefined) {
+    throw new A2mError('CAPABILITY_NOT_SUPPORTED', 'this store keeps no events', {
+      capability: 'events',
+    })
+  }
+  return log.read({ ...params, owner: ownerOf(params) })
 }

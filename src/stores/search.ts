@@ -2,7 +2,7 @@ import type { Tokenizer } from '../text/tokenizer.js'
 import { Bm25, rarity } from './bm25.js'
 import type { Partition } from './partitions.js'
 import type { PostingList, Postings } from './postings.js'
-import type { RecordsTable } from './records-table.js'
+import { byAge } from './rows.js'
 import type { Selected, Selection } from './selection.js'
 import { Sums } from './sums.js'
 
@@ -21,8 +21,9 @@ const LIST_COST = 10
 /** Query terms that are looked up: a longer text is searched by its rarest. */
 const MOST_TERMS = 64
 
-/** A selected record and its score, from 0 to below 1. */
-export interface Ranked extends Selected {
+/** A selected record and its score, from 0 to 1. */
+export interface Ranked {
+  readonly one: Selected
   readonly score: number
 }
 
@@ -44,18 +45,11 @@ interface Impact {
  */
 export class Search {
   readonly #postings: Postings
-  readonly #records: RecordsTable
   readonly #tokenizer: Tokenizer
   readonly #effort: Effort
 
-  constructor(
-    postings: Postings,
-    records: RecordsTable,
-    tokenizer: Tokenizer,
-    effort: Effort = EFFORT,
-  ) {
+  constructor(postings: Postings, tokenizer: Tokenizer, effort: Effort = EFFORT) {
     this.#postings = postings
-    this.#records = records
     this.#tokenizer = tokenizer
     this.#effort = effort
   }
@@ -70,7 +64,7 @@ export class Search {
     )
     const candidates = selection.few() ?? this.#candidates(found, selection, limit)
     return candidates
-      .map((one) => ({ ...one, score: bm25.score(this.#tokenizer.index(one.row.content)) }))
+      .map((one) => ({ one, score: bm25.score(this.#tokenizer.index(one.row.content)) }))
       .filter(({ score }) => score > 0)
       .sort(byScore)
       .slice(0, limit)
@@ -124,8 +118,7 @@ export class Search {
   #best(sums: Sums, selection: Selection, depth: number): readonly Selected[] {
     const kept: Selected[] = []
     for (const seq of sums.descending()) {
-      const row = this.#records.at(seq)
-      const selected = row && selection.keep(row)
+      const selected = selection.at(seq)
       if (selected !== undefined && kept.push(selected) >= depth) break
     }
     return kept
@@ -146,10 +139,7 @@ function averageLength(partitions: readonly Partition[]): number {
   return texts === 0 ? 0 : length / texts
 }
 
-function byScore(left: Ranked, right: Ranked): number {
-  return (
-    right.score - left.score ||
-    right.row.created_at - left.row.created_at ||
-    right.row.seq - left.row.seq
-  )
+/** The best first, of equals the newest. */
+export function byScore(left: Ranked, right: Ranked): number {
+  return right.score - left.score || byAge(left.one.row, right.one.row)
 }

@@ -1,29 +1,26 @@
 import type { Database } from 'better-sqlite3'
 import type { Contract } from '../protocol/contract.js'
 import { A2mError, Fault } from '../protocol/errors.js'
-import { EXTENSION } from '../protocol/extension.js'
 import type { Context, Memory } from '../protocol/memory.js'
 import {
-  CAPABILITIES,
   type Capability,
   type Method,
-  methodsOf,
   type ParamsOf,
   type ResultOf,
   SPECS,
 } from '../protocol/methods.js'
-import { PROTOCOL } from '../protocol/versions.js'
+import { consolidate } from './consolidating.js'
 import { asUnusable, openDatabase } from './database.js'
-import { consolidate, counts, promote } from './moving.js'
-import { type StoreOptions, tiersOf } from './options.js'
-import { recall, timeline } from './reading.js'
+import { describe, provided } from './describing.js'
+import { promote } from './moving.js'
+import type { StoreOptions } from './options.js'
+import { events, fetch, recall, timeline } from './reading.js'
+import { closeSession, listSessions } from './sessions.js'
 import { openShelf, type Services, type Shelf } from './shelf.js'
-import { forget, remember } from './writing.js'
+import { tiersOf } from './tiers.js'
+import { forget, reinforce, remember } from './writing.js'
 
 const DEFAULT_LIMIT = 8
-
-/** What a store on SQLite can do, for callers whose owners are known. */
-const PROVIDED: ReadonlySet<Capability> = new Set(['core', 'tiers', 'scopes'])
 
 /**
  * Opens a built-in store: a Memory on one SQLite file, synchronous inside and so meant for a worker thread. Owners are taken
@@ -38,6 +35,8 @@ export function openStore(options: StoreOptions, services: Services): Memory {
       limits: options.limits ?? {},
       defaultLimit: options.defaultLimit ?? DEFAULT_LIMIT,
       tiers: [...tiers, ...orphans(db, new Set(tiers.map(({ name }) => name)))],
+      metric: options.metric,
+      events: options.events,
     }
     return new Store(openShelf(db, settings, services), options.access ?? 'read-write')
   } catch (thrown) {
@@ -53,9 +52,12 @@ export function openStore(options: StoreOptions, services: Services): Memory {
 export function storeContract(options: StoreOptions): (context: Context) => Contract {
   const readOnly = options.access === 'read-only'
   const limits = options.limits ?? {}
-  const unscoped = new Set([...PROVIDED].filter((capability) => capability !== 'scopes'))
+  const scoped = provided(options.events)
+  const unscoped: ReadonlySet<Capability> = new Set(
+    [...scoped].filter((capability) => capability !== 'scopes'),
+  )
   return ({ caller }) => ({
-    capabilities: caller.scope.kind === 'ownerless' ? unscoped : PROVIDED,
+    capabilities: caller.scope.kind === 'ownerless' ? unscoped : scoped,
     readOnly,
     limits,
   })
@@ -81,6 +83,11 @@ const HANDLERS: Handlers = {
   'memory/forget': forget,
   'memory/promote': promote,
   'memory/consolidate': consolidate,
+  'memory/reinforce': reinforce,
+  'memory/fetch': fetch,
+  'memory/session/list': listSessions,
+  'memory/session/close': closeSession,
+  'memory/events': events,
 }
 
 class Store implements Memory {
@@ -96,18 +103,36 @@ class Store implements Memory {
     if (!this.#shelf.db.open) throw new Fault('unavailable', 'the store is closed')
     const handler = HANDLERS[method]
     const { capability, kind } = SPECS[method]
-    if (handler === undefined) {
-      throw new A2mError(
-        'CAPABILITY_NOT_SUPPORTED',
-        `the '${capability}' capability is not declared`,
-        { capability },
-      )
-    }
+    if (handler === undefined) throw unsupported(capability)
     if (kind === 'write' && this.#access === 'read-only') {
       throw new A2mError('READ_ONLY', 'this memory takes no writes')
     }
     const transaction = this.#shelf.db.transaction(() => handler(this.#shelf, params))
-    return kind === 'write' ? transaction.immediate() : transaction.deferred()
+    return kind === 'write' ? this.#write(transaction.immediate) : this.#read(transaction.deferred)
+  }
+
+  /** What of a change is in memory follows the file. */
+  #write<R>(change: () => R): R {
+    const { vectors } = this.#shelf
+    try {
+      const result = change()
+      vectors.done()
+      return result
+    } catch (thrown) {
+      vectors.undone()
+      throw thrown
+    }
+  }
+
+  #read<R>(look: () => R): R {
+    const { uses } = this.#shelf
+    try {
+      const result = look()
+      if (this.#access === 'read-write') uses.settle()
+      return result
+    } finally {
+      uses.forget()
+    }
   }
 
   async close(): Promise<void> {
@@ -118,16 +143,10 @@ class Store implements Memory {
   }
 }
 
-function describe(shelf: Shelf, params: ParamsOf<'memory/describe'>): ResultOf<'memory/describe'> {
-  const { name, tiers, limits } = shelf
-  const sums = counts(shelf, params)
-  return {
-    protocol: PROTOCOL,
-    name,
-    capabilities: CAPABILITIES.filter((capability) => PROVIDED.has(capability)),
-    methods: methodsOf(PROVIDED),
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
-    tiers: tiers.map((tier) => ({ ...tier, count: sums[tier.name] ?? 0 })),
-    [EXTENSION]: { version: 1 },
-  }
+function unsupported(capability: Capability): A2mError {
+  return new A2mError(
+    'CAPABILITY_NOT_SUPPORTED',
+    `the '${capability}' capability is not declared`,
+    { capability },
+  )
 }

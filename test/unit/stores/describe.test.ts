@@ -4,8 +4,8 @@ import { EXTENSION } from '../../../src/protocol/extension.js'
 import type { Scope } from '../../../src/protocol/memory.js'
 import { SCHEMAS } from '../../../src/protocol/schemas.js'
 import { withScope } from '../../../src/protocol/scope.js'
-import { tiersOf } from '../../../src/stores/options.js'
 import { storeContract } from '../../../src/stores/store.js'
+import { tiersOf } from '../../../src/stores/tiers.js'
 import { contextWithin } from '../../support/contexts.js'
 import { codeOf, OpenStore } from './open.js'
 
@@ -18,14 +18,19 @@ test('a store tells what it is', async () => {
   expect(SCHEMAS['memory/describe'].result.parse(description)).toEqual(description)
   expect(description).toEqual({
     ...{ protocol: 'a2m/0.1', name: 'facts', limits },
-    capabilities: ['core', 'tiers', 'scopes'],
-    methods: ['describe', 'remember', 'recall', 'timeline', 'forget', 'promote', 'consolidate'].map(
-      (name) => `memory/${name}`,
-    ),
+    capabilities: [
+      ...['core', 'tiers', 'salience', 'scopes'],
+      ...['sessions', 'keys', 'embeddings', 'external'],
+    ],
+    methods: [
+      ...['describe', 'remember', 'recall', 'timeline', 'forget', 'promote', 'consolidate'],
+      ...['reinforce', 'fetch', 'session/list', 'session/close'],
+    ].map((name) => `memory/${name}`),
     tiers: [
       { name: 'working', kind: 'working', count: 1 },
       { name: 'notes', kind: 'semantic', capacity: 5, count: 1 },
     ],
+    embeddings: { dimensions: null, metric: 'cosine', metrics: ['cosine', 'dot', 'l2'] },
     [EXTENSION]: { version: 1 },
   })
 })
@@ -41,7 +46,8 @@ test('counts are those of the owner asked for', async () => {
 
 test('a method of an undeclared capability is refused as such', async () => {
   const store = new OpenStore()
-  expect(await codeOf(store.call('memory/fetch', { key: 'k' }))).toBe(-32003)
+  expect(await codeOf(store.call('memory/summarize', { query: 'x' }))).toBe(-32003)
+  expect(await codeOf(store.call('memory/events', {}))).toBe(-32003)
 })
 
 test.each([
@@ -72,6 +78,12 @@ test.each([
   [[{ name: 'a', spill_to: 'b' }], /spills to b/],
   [[{ name: 'a', spill_to: 'a' }], /circle/],
   [['c', { name: 'a', spill_to: 'b' }, { name: 'b', spill_to: 'a' }], /circle/],
+  [[{ name: 'a', promote_to: 'b', promote_after: 1 }], /promotes to b/],
+  [['c', { name: 'a', promote_to: 'b' }, { name: 'b', promote_to: 'a' }], /promotes in a circle/],
+  [['procedural', { name: 'a', spill_to: 'procedural' }], /nothing spills into procedures/],
+  [['b', { name: 'a', promote_to: 'b', promote_after: 0 }], /promote_after/],
+  [[{ name: 'a', half_life: 0 }], /half_life/],
+  [[{ name: 'a', half_life: Number.NaN }], /half_life/],
 ])('tiers %j are refused', (tiers, message) => {
   expect(() => tiersOf({ path: '', tiers })).toThrow(message)
 })

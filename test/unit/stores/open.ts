@@ -10,6 +10,9 @@ import { contextWithin } from '../../support/contexts.js'
 
 export const START = Date.UTC(2026, 0, 1)
 
+/** What a record has that was written without a salience and never used. */
+export const UNUSED = { salience: 1, access_count: 0 } as const
+
 /** A store with a clock that moves when told and ids that count. */
 export class OpenStore {
   readonly memory: Memory

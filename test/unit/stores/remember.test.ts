@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { EXTENSION } from '../../../src/protocol/extension.js'
 import { JsonText } from '../../../src/protocol/json.js'
 import { anyText } from '../../support/any-text.js'
-import { codeOf, contents, idsOf, OpenStore, START } from './open.js'
+import { codeOf, contents, idsOf, OpenStore, START, UNUSED } from './open.js'
 
 test('a record comes back as it was written, with what the store adds', async () => {
   const store = new OpenStore()
@@ -15,7 +15,7 @@ test('a record comes back as it was written, with what the store adds', async ()
   expect(await store.timeline({ owner: 'ann' })).toEqual([
     {
       ...{ id: 'i', content: 'text', role: 'user', group: 'g', tier: 'semantic', owner: 'ann' },
-      ...{ metadata, created_at: '2026-01-01T00:00:00.001Z' },
+      ...{ metadata, created_at: '2026-01-01T00:00:00.001Z', ...UNUSED },
     },
   ])
 })
@@ -24,7 +24,7 @@ test('a bare record is in the first tier and has no other fields', async () => {
   const store = new OpenStore({ tiers: ['first', 'second'] })
   const [id] = await store.write('text')
   expect(await store.timeline()).toEqual([
-    { id, content: 'text', tier: 'first', created_at: '2026-01-01T00:00:00.001Z' },
+    { id, content: 'text', tier: 'first', created_at: '2026-01-01T00:00:00.001Z', ...UNUSED },
   ])
 })
 

@@ -50,9 +50,11 @@ function fill(shelf: Shelf, texts: readonly string[]): void {
 
 function searchIn(shelf: Shelf, effort: Effort) {
   const postings = new CountedPostings(shelf.db)
-  const search = new Search(postings, shelf.records, shelf.tokenizer, effort)
+  const search = new Search(postings, shelf.tokenizer, effort)
   const best = (query: string, limit: number) =>
-    search.rank(shelf.tokenizer.query(query), select(shelf, {}), limit).map(({ row }) => row.seq)
+    search
+      .rank(shelf.tokenizer.query(query), select(shelf, {}), limit)
+      .map(({ one }) => one.row.seq)
   return { best, postings }
 }
 
