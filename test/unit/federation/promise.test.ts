@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { TierConfig, UpstreamConfig } from '../../../src/config/config.js'
 import { layOut } from '../../../src/federation/layout.js'
 import { type Promised, promise } from '../../../src/federation/promise.js'
+import { CAPABILITIES } from '../../../src/protocol/methods.js'
 import type { Upstream } from '../../../src/upstreams/upstream.js'
 import { recallConfig, tierConfig } from '../../support/federation.js'
 import { PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
@@ -114,24 +115,29 @@ test.each<[string, Made[], { scopes: boolean; readOnly?: true; because?: string[
   ],
 ])('%s', async (_, made, { scopes, readOnly = false, because }) => {
   const { capabilities, withheld, readOnly: takesNone } = await promised(made)
-  expect([...capabilities]).toEqual(scopes ? ['core', 'tiers', 'scopes'] : ['core', 'tiers'])
+  for (const own of ['core', 'tiers', 'summarize', 'prompt'] as const) {
+    expect(capabilities).toContain(own)
+  }
+  expect(capabilities.has('scopes')).toBe(scopes)
   expect(withheld.get('scopes')).toEqual(because)
   expect(takesNone).toBe(readOnly)
 })
 
-test('what this gateway never offers is withheld with a reason', async () => {
-  const { withheld } = await promised([full('a')])
-  expect([...withheld.keys()]).toEqual([
-    'salience',
-    'sessions',
-    'keys',
-    'embeddings',
-    'external',
-    'events',
-    'summarize',
-    'prompt',
-  ])
+test('what is not declared is withheld with a reason', async () => {
+  const { capabilities, withheld } = await promised([full('a')])
+  const undeclared = CAPABILITIES.filter((capability) => !capabilities.has(capability))
+  expect([...withheld.keys()]).toEqual(undeclared)
   expect([...withheld.values()].every((reasons) => reasons.length > 0)).toBe(true)
+})
+
+test('what the configuration turns off is withheld, and says so', async () => {
+  const upstream = await readUpstream('a', { ...FULL, tiers: ['a'] })
+  const layout = layOut({ upstreams: [upstream.config], tiers: [], recall: recallConfig }, [
+    upstream,
+  ])
+  const { capabilities, withheld } = promise(layout, new Map([['summarize', 'told so']]))
+  expect(capabilities.has('summarize')).toBe(false)
+  expect(withheld.get('summarize')).toEqual(['told so'])
 })
 
 test('an outage of what was read before takes nothing away', async () => {
