@@ -3,22 +3,23 @@ import { EXTENSION } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Owner } from '../protocol/scope.js'
-import { parseInstant } from '../protocol/time.js'
+import type { Page } from './chronicle.js'
 import { countTiers } from './counts.js'
-import { grouped } from './grouping.js'
 import type { Layout, TierLayout } from './layout.js'
-import { batches, groupOf, holder, type Located, listAll, refuseSilence } from './locate.js'
+import { batches, groupOf, type Located, listAll, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
 import { relocate, withGroups } from './relocate.js'
+import { earnedIn, surplusIn } from './surplus.js'
+import { Tally } from './tally.js'
 import { erase, unstoppable, writeError } from './writing.js'
 
 type Result = ResultOf<'memory/consolidate'>
 
 /**
- * Makes room in tiers that hold more of an owner's records than their capacity: the oldest groups whole go to where the tier
- * spills to, or are dropped where the configuration says so. Tiers that spill come before those they spill to.
+ * Applies the rules of every tier to an owner's records: what has been used enough is promoted, what is over a capacity goes to
+ * where the tier spills to, or is dropped where the configuration says so. Tiers that records leave come before those that they reach.
  */
 export const consolidate: Handler<ParamsOf<'memory/consolidate'>, Result> = (
   parts,
@@ -27,45 +28,94 @@ export const consolidate: Handler<ParamsOf<'memory/consolidate'>, Result> = (
 ) => {
   const owner = params[EXTENSION]?.owner
   return parts.locks.run(moveKeys(owner), context, async () => {
-    let moved = 0
-    let dropped = 0
-    for (const tier of spillOrder(parts.layout())) {
-      const surplus = await surplusOf(parts, tier, owner, context)
-      if (surplus.length === 0) continue
-      const { spillTo } = tier
-      if (spillTo === undefined)
-        dropped += await drop(parts, { surplus, tier, owner }, unstoppable(context))
-      else moved += await spill(parts, { surplus, spillTo, owner }, unstoppable(context))
-    }
-    const { counts } = await countTiers(parts, owner, context)
-    return { moved, promoted: 0, dropped, summarized: 0, counts: Object.fromEntries(counts) }
+    const page = parts.chronicle.begin({ kind: 'consolidated', owner })
+    const tally = new Tally()
+    const { tiers } = parts.layout()
+    await orUnknown(page, () => reorganise(parts, { tiers, owner, page, tally }, context))
+    page.done({ kind: 'consolidated', shares: tally.shares() })
+    return { ...tally.total(), counts: await countsOf(parts, owner, context) }
   })
 }
 
-/** The configuration has no circle of spills, so that each tier's chain ends. */
-function spillOrder({ tiers }: Layout): TierLayout[] {
-  const byName = new Map(tiers.map((tier) => [tier.name, tier]))
-  const length = (tier: TierLayout): number => {
-    const next = tier.spillTo === undefined ? undefined : byName.get(tier.spillTo)
-    return next === undefined ? 0 : 1 + length(next)
+/** What fails half-way leaves the page to recovery, which tells what was done. */
+export async function orUnknown<T>(page: Page, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task()
+  } catch (thrown) {
+    page.unknown()
+    throw thrown
   }
-  const bounded = tiers.filter(({ capacity, home }) => capacity > 0 && home !== undefined)
-  return bounded.toSorted((a, b) => length(b) - length(a))
 }
 
-async function surplusOf(
+/** An owner's records by tier. */
+export async function countsOf(
+  parts: Parts,
+  owner: Owner,
+  context: Context,
+): Promise<Record<string, number>> {
+  const { counts } = await countTiers(parts, owner, context)
+  return Object.fromEntries(counts)
+}
+
+export interface Reorganisation {
+  /** Those whose rules are applied. */
+  readonly tiers: readonly TierLayout[]
+  readonly owner: Owner
+  readonly page: Page
+  readonly tally: Tally
+}
+
+/** Applies the rules of tiers to what is in them. */
+export async function reorganise(
+  parts: Parts,
+  reorganisation: Reorganisation,
+  context: Context,
+): Promise<void> {
+  const ruled = new Set(reorganisation.tiers.filter(hasRules))
+  for (const tier of sourcesFirst(parts.layout()).filter((one) => ruled.has(one))) {
+    const held = await heldIn(parts, tier, reorganisation.owner, context)
+    const left = await promoteEarned(parts, held, { ...reorganisation, tier }, context)
+    await makeRoom(parts, left, { ...reorganisation, tier }, context)
+  }
+}
+
+function hasRules({ home, capacity, spillTo, overflow, promoteAfter }: TierLayout): boolean {
+  const bounded = capacity > 0 && (spillTo !== undefined || overflow === 'drop')
+  return home !== undefined && (bounded || promoteAfter !== undefined)
+}
+
+/** A tier that records come into from others is after them, so that one pass is enough. */
+function sourcesFirst({ tiers }: Layout): TierLayout[] {
+  const reach = new Map(tiers.map((tier) => [tier, reachOf([tier], tiers).size]))
+  return tiers.toSorted((a, b) => (reach.get(b) ?? 0) - (reach.get(a) ?? 0))
+}
+
+/** The tiers that records get to by themselves from these, which are among them. */
+export function reachOf(
+  from: readonly TierLayout[],
+  tiers: readonly TierLayout[],
+): ReadonlySet<TierLayout> {
+  const reached = new Set(from)
+  for (const { spillTo, promoteTo } of reached) {
+    for (const next of tiers) {
+      if (next.name === spillTo || next.name === promoteTo) reached.add(next)
+    }
+  }
+  return reached
+}
+
+/** What consolidate may move or drop of a tier; one that cannot be read whole is left alone, with an error. */
+async function heldIn(
   parts: Parts,
   tier: TierLayout,
   owner: Owner,
   context: Context,
 ): Promise<Located[]> {
-  if (tier.spillTo === undefined && tier.overflow === 'keep') return []
   const { located, silent, clipped } = await listAll(parts, { tier: tier.name, owner }, context)
   refuseSilence(silent)
   const [short] = clipped.filter((source) => source.writable)
   if (short !== undefined) throw unreadable(tier, short.name)
-  const movable = located.filter(({ source }) => source.writable)
-  return byHolder(movable).flatMap((records) => oldest(records, records.length - tier.capacity))
+  return located.filter(({ source }) => source.writable)
 }
 
 function unreadable(tier: TierLayout, upstream: string): A2mError {
@@ -73,46 +123,61 @@ function unreadable(tier: TierLayout, upstream: string): A2mError {
   return new A2mError('INTERNAL_ERROR', message, { tier: tier.name, upstream })
 }
 
-function byHolder(located: readonly Located[]): Located[][] {
-  return [...grouped(located, ({ record }) => holder(record)).values()]
+interface Ruling extends Reorganisation {
+  readonly tier: TierLayout
 }
 
-/** Whole groups, until at least `surplus` records have been taken; a group is as old as the youngest of it. */
-function oldest(records: readonly Located[], surplus: number): Located[] {
-  const taken: Located[] = []
-  for (const group of byAge(records)) {
-    if (taken.length >= surplus) break
-    taken.push(...group)
-  }
-  return taken
-}
-
-function byAge(records: readonly Located[]): Located[][] {
-  const groups = grouped(records, ({ record }) => groupOf(record))
-  const age = (members: readonly Located[]) =>
-    Math.max(...members.map(({ at }) => parseInstant(at) ?? 0))
-  return [...groups.values()]
-    .map((members) => ({ members, at: age(members) }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ members }) => members)
-}
-
-function spill(
+/** Returns what is left in the tier. */
+async function promoteEarned(
   parts: Parts,
-  { surplus, spillTo, owner }: { surplus: readonly Located[]; spillTo: string; owner: Owner },
+  held: readonly Located[],
+  { tier: { promoteAfter, promoteTo }, owner, page, tally }: Ruling,
   context: Context,
-): Promise<number> {
-  const tier = tierNamed(parts.layout(), spillTo)
-  return relocate(parts, { located: surplus, tier, owner }, context)
+): Promise<readonly Located[]> {
+  if (promoteAfter === undefined || promoteTo === undefined) return held
+  const earned = earnedIn(held, promoteAfter)
+  if (earned.length === 0) return held
+  const tier = tierNamed(parts.layout(), promoteTo)
+  const gone = new Set<string>()
+  await relocate(
+    parts,
+    { located: earned, tier, owner, stuck: 'stay', part: { page, as: 'promoted' } },
+    (records) => {
+      tally.count(records, 'promoted')
+      for (const { record } of records) gone.add(groupOf(record))
+    },
+    unstoppable(context),
+  )
+  return held.filter(({ record }) => !gone.has(groupOf(record)))
+}
+
+async function makeRoom(
+  parts: Parts,
+  held: readonly Located[],
+  ruling: Ruling,
+  context: Context,
+): Promise<void> {
+  const { tier, owner, page, tally } = ruling
+  const surplus = tier.capacity === 0 ? [] : surplusIn(held, tier, parts.clock.now())
+  if (surplus.length === 0) return
+  if (tier.spillTo === undefined) return drop(parts, surplus, ruling, unstoppable(context))
+  const spilling = { located: surplus, tier: tierNamed(parts.layout(), tier.spillTo), owner }
+  await relocate(
+    parts,
+    { ...spilling, stuck: 'stay', part: { page, as: 'moved' } },
+    (records) => tally.count(records, 'moved'),
+    unstoppable(context),
+  )
 }
 
 /** A group goes whole or stays: one that has members in other tiers is not this tier's to drop. */
 async function drop(
   parts: Parts,
-  { surplus, tier, owner }: { surplus: readonly Located[]; tier: TierLayout; owner: Owner },
+  surplus: readonly Located[],
+  { tier, owner, page, tally }: Ruling,
   context: Context,
-): Promise<number> {
-  let dropped = 0
+): Promise<void> {
+  if (tier.overflow !== 'drop') return
   const whole = await withGroups(parts, surplus, owner, context)
   const elsewhere = whole.filter(({ record }) => record.tier !== tier.name)
   const spread = new Set(elsewhere.map(({ record }) => groupOf(record)))
@@ -120,8 +185,8 @@ async function drop(
   for (const { source, owner: whose, records } of batches(going)) {
     const ids = records.map(({ hereId }) => hereId)
     const { gone, failed } = await erase(parts, source, { ids, owner: whose }, context)
-    dropped += gone
-    if (failed !== undefined) throw writeError(source, failed, { dropped })
+    page.note(whose, { dropped: gone })
+    tally.add(whose, { dropped: gone })
+    if (failed !== undefined) throw writeError(source, failed, { dropped: tally.total().dropped })
   }
-  return dropped
 }

@@ -1,11 +1,13 @@
 import { A2mError } from '../protocol/errors.js'
+import type { Carried } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { Move } from '../state/journal.js'
 import type { Outbound } from '../upstreams/translate.js'
 import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
-import { groupOf, holder, type Located, locate, refuseSilence } from './locate.js'
+import { groupOf, holder, type Located, locateAt, refuseSilence } from './locate.js'
 import type { Parts } from './parts.js'
+import { lostField } from './verify.js'
 import { erase, journalled, write, writeError } from './writing.js'
 
 /** Records of one owner that go from one upstream to a tier of another. */
@@ -15,47 +17,69 @@ export interface Moving {
   readonly tier: string
   readonly owner: string | null
   readonly records: readonly Located[]
+  /** What is added to their salience as they arrive. */
+  readonly salience?: number | undefined
   /** What the move is a part of, where that is told as a whole when it ends. */
   readonly cause?: Move['cause']
 }
 
-/** Records in one journalled step; a group is never cut, however large. */
+/** Told of records that are where they belong, after each step. */
+export type Moved = (records: readonly Located[]) => void
+
+/** Records in one journalled step; a group is never cut, however large. More of them would hold up who reads there meanwhile. */
 const RECORDS_PER_STEP = 100
 
 /**
  * Moves records so that each is in one place at least at every instant: written at the target under the same id, read back, and
  * only then deleted at the source. The journal has the intent first, so that after a crash it is finished or undone.
  */
-export async function moveRecords(parts: Parts, moving: Moving, context: Context): Promise<number> {
-  let moved = 0
+export async function moveRecords(
+  parts: Parts,
+  moving: Moving,
+  moved: Moved,
+  context: Context,
+): Promise<void> {
   for (const records of steps(moving.records)) {
-    moved += await moveStep(parts, { ...moving, records }, context)
+    moved(await moveStep(parts, { ...moving, records }, context))
   }
-  return moved
 }
 
-async function moveStep(parts: Parts, moving: Moving, context: Context): Promise<number> {
-  const { from, to, tier, owner, records, cause } = moving
+/** Records are read anew and whole, since those that were chosen lack their vectors and may be gone by now. */
+async function moveStep(parts: Parts, chosen: Moving, context: Context): Promise<Located[]> {
+  const { from, to, tier, owner, salience, cause } = chosen
+  const moving = { ...chosen, records: await readWhole(parts, chosen, context) }
+  if (moving.records.length === 0) return []
   const id = parts.newId()
-  const move: Move = { from: from.name, to: to.name, tier, owner, cause }
-  const ids = records.map(({ record }) => record.id)
+  const move: Move = { from: from.name, to: to.name, tier, owner, salience, cause }
+  const ids = moving.records.map(({ record }) => record.id)
   journalled('not_sent', () => parts.journal.beginMove(id, move, ids))
   parts.step('begun')
   return carryOver(parts, id, moving, context)
 }
 
-/** The steps of a move after its intent; each may be done again. Returns how many records arrived. */
+async function readWhole(
+  parts: Parts,
+  { from, owner, records }: Moving,
+  context: Context,
+): Promise<Located[]> {
+  const ids = records.map(({ record }) => record.id)
+  const { located, silent } = await locateAt(parts, from, { ids, owner }, context)
+  refuseSilence(silent)
+  return located.filter(({ record }) => holder(record) === owner)
+}
+
+/** The steps of a move after its intent; each may be done again. Returns what arrived. */
 async function carryOver(
   parts: Parts,
   id: string,
   moving: Moving,
   context: Context,
-): Promise<number> {
+): Promise<Located[]> {
   if (moving.records.length > 0) await handOver(parts, id, moving, context)
   const forgotten = await dropForgotten(parts, id, moving, context)
   journalled('unknown', () => parts.journal.endMove(id, 'arrived'))
   parts.step('ended')
-  return moving.records.length - forgotten
+  return moving.records.filter(({ record }) => !forgotten.has(record.id))
 }
 
 async function handOver(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
@@ -71,8 +95,8 @@ async function handOver(parts: Parts, id: string, moving: Moving, context: Conte
 }
 
 async function copy(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
-  const { to, tier, owner, records } = moving
-  const items = records.map((found) => outbound(found, tier))
+  const { to, owner, records } = moving
+  const items = records.map((found) => outbound(found, moving))
   if (!to.profile.extended) {
     parts.carried.add(
       to.name,
@@ -93,35 +117,40 @@ async function copy(parts: Parts, id: string, moving: Moving, context: Context):
   throw writeError(to, written, {})
 }
 
-function outbound({ record, at }: Located, tier: string): Outbound {
-  const {
-    created_at: _,
-    score: __,
-    accessed_at: ___,
-    access_count: ____,
-    revision: _____,
-    ...rest
-  } = record
-  return { entry: { ...rest, tier }, carried: { created_at: at } }
+/** What a record counts for whose salience nobody has set. */
+export const USUAL_SALIENCE = 1
+
+/** All that is known of a record: as an entry what one can say, beside it what none can. */
+function outbound({ record, at }: Located, { tier, salience }: Moving): Outbound {
+  const { created_at: _, score: __, accessed_at, access_count, revision, ...rest } = record
+  const raised =
+    salience === undefined ? {} : { salience: (record.salience ?? USUAL_SALIENCE) + salience }
+  const carried: Carried = {
+    created_at: at,
+    ...(accessed_at === undefined ? {} : { accessed_at }),
+    ...(access_count === undefined ? {} : { access_count }),
+    ...(revision === undefined ? {} : { revision }),
+  }
+  return { entry: { ...rest, ...raised, tier }, carried }
 }
 
 /** What was written must be there to be read before anything is deleted; otherwise the move is undone. */
 async function verify(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
   const { to, owner, records } = moving
   const ids = records.map(({ record }) => record.id)
-  const { located } = await locate(parts, { ids, owner }, context)
-  const there = new Map(
-    located
-      .filter(({ source }) => source.name === to.name)
-      .map(({ record }) => [record.id, record]),
-  )
-  const arrived = records.every(({ record }) => there.get(record.id)?.content === record.content)
-  if (arrived) return
+  const { located } = await locateAt(parts, to, { ids, owner }, context)
+  const there = new Map(located.map(({ record }) => [record.id, record]))
+  const lost = records
+    .map(({ record }) => lostField(record, there.get(record.id)))
+    .find((field) => field !== undefined)
+  if (lost === undefined) return
   const { failed } = await erase(parts, to, { ids, owner }, context)
   if (failed === undefined) parts.journal.endMove(id, 'undone')
-  throw new A2mError('INTERNAL_ERROR', `${to.name} did not keep what was moved to it`, {
-    upstream: to.name,
-  })
+  throw new A2mError(
+    'INTERNAL_ERROR',
+    `${to.name} did not keep what was moved to it (${lost}), so that it stays where it was`,
+    { upstream: to.name, field: lost },
+  )
 }
 
 /** A forget that came in between wins: what it named is deleted at the target too. */
@@ -130,11 +159,11 @@ async function dropForgotten(
   id: string,
   { to, owner }: Moving,
   context: Context,
-): Promise<number> {
-  const forgotten = [...parts.journal.forgottenOf(id)]
-  const { failed } = await erase(parts, to, { ids: forgotten, owner }, context)
+): Promise<ReadonlySet<string>> {
+  const forgotten = parts.journal.forgottenOf(id)
+  const { failed } = await erase(parts, to, { ids: [...forgotten], owner }, context)
   if (failed !== undefined) throw writeError(to, failed, {})
-  return forgotten.length
+  return forgotten
 }
 
 function unfinished(from: Source, { to }: Moving): A2mError {
@@ -146,7 +175,7 @@ function unfinished(from: Source, { to }: Moving): A2mError {
 }
 
 /** Cuts records into steps at the borders of groups. */
-function steps(records: readonly Located[]): Located[][] {
+export function steps(records: readonly Located[]): Located[][] {
   const batches: Located[][] = []
   for (const unit of grouped(records, ({ record }) => groupOf(record)).values()) {
     const last = batches.at(-1)
@@ -166,12 +195,10 @@ export async function resumeMove(
   const from = sources.find(({ name }) => name === open.from)
   const to = sources.find(({ name }) => name === open.to)
   if (from === undefined || to === undefined) return false
-  const { owner, tier, ids } = open
-  const { located, silent } = await locate(parts, { ids, owner }, context)
-  refuseSilence(silent.filter((name) => name === open.from || name === open.to))
-  const records = located.filter(
-    ({ source, record }) => source.name === from.name && holder(record) === owner,
-  )
-  await carryOver(parts, open.id, { from, to, tier, owner, records }, context)
+  const { owner, tier, salience, ids } = open
+  const { located, silent } = await locateAt(parts, from, { ids, owner }, context)
+  refuseSilence(silent)
+  const records = located.filter(({ record }) => holder(record) === owner)
+  await carryOver(parts, open.id, { from, to, tier, owner, records, salience }, context)
   return true
 }

@@ -1,12 +1,15 @@
 import { invalidParams } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
+import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
-import { locate, refuseAmbiguity, refuseSilence } from './locate.js'
+import type { Page } from './chronicle.js'
+import { type Located, locate, refuseAmbiguity, refuseSilence } from './locate.js'
 import type { LockKey } from './locks.js'
-import type { Handler } from './parts.js'
+import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
-import { relocate } from './relocate.js'
+import { type Relocation, relocate } from './relocate.js'
+import { sharesOf } from './tally.js'
 import { unstoppable } from './writing.js'
 
 type Params = ParamsOf<'memory/promote'>
@@ -19,12 +22,33 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
     throw invalidParams(`tier: nothing can be moved to "${tier.name}": ${tier.homeless}`)
   }
   return parts.locks.run(moveKeys(owner), context, async () => {
-    const { ids } = params
+    const { ids, salience } = params
     const { located, silent } = await locate(parts, { ids, owner }, context)
     refuseSilence(silent)
     refuseAmbiguity(located, ids)
-    return { promoted: await relocate(parts, { located, tier, owner }, unstoppable(context)) }
+    const going = { located, tier, owner, salience, stuck: 'refuse' } as const
+    return { promoted: await carryOut(parts, going, unstoppable(context)) }
   })
+}
+
+/** Returns how many have moved. One that is in two places still counts once. */
+async function carryOut(parts: Parts, going: Relocation, context: Context): Promise<number> {
+  const { tier } = going
+  const moved: Located[] = []
+  let page: Page | undefined
+  const announce = (leaving: readonly Located[]) => {
+    page = parts.chronicle.begin({ kind: 'promoted', ids: sharesOf(leaving), tier: tier.name })
+  }
+  try {
+    await relocate(parts, { ...going, announce }, (records) => moved.push(...records), context)
+  } catch (thrown) {
+    page?.unknown()
+    throw thrown
+  }
+  const shares = sharesOf(moved)
+  if (moved.length > 0) page?.done({ kind: 'promoted', tier: tier.name, shares })
+  else page?.done()
+  return shares.reduce((sum, { part }) => sum + part.length, 0)
 }
 
 /** Moves of one owner's records follow one another, and those of everybody's go alone. */

@@ -2,6 +2,7 @@ import { invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import { identityOf } from './arrivals.js'
+import type { Page } from './chronicle.js'
 import { ask } from './fan-out.js'
 import type { Source, TierLayout } from './layout.js'
 import {
@@ -11,9 +12,10 @@ import {
   holder,
   type Located,
   listAll,
+  locateAt,
   refuseSilence,
 } from './locate.js'
-import { moveRecords } from './moves.js'
+import { type Moved, moveRecords, steps } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners } from './plan.js'
 import { writeError } from './writing.js'
@@ -22,35 +24,39 @@ export interface Relocation {
   readonly located: readonly Located[]
   readonly tier: TierLayout
   readonly owner: Owner
+  /** Where a record cannot move: nothing does, or its group stays and the others go. */
+  readonly stuck: 'refuse' | 'stay'
+  /** What is added to the records' salience as they arrive. */
+  readonly salience?: number | undefined
+  /** What this is a part of, and what its records count as there. */
+  readonly part?: { readonly page: Page; readonly as: 'moved' | 'promoted' } | undefined
+  /** Told of everything that is going to move, before any does. */
+  readonly announce?: (leaving: readonly Located[]) => void
 }
 
 /**
- * Brings records into a tier, each with its whole group from wherever its members are. Checked whole first: where a member
- * cannot move, nothing does. Returns how many moved; those that are there already do not count.
+ * Brings records into a tier, each with its whole group from wherever its members are, and tells which have moved, step by step;
+ * those that are there already are not among them. Whether they can move is checked before any does.
  */
 export async function relocate(
   parts: Parts,
-  { located, tier, owner }: Relocation,
+  relocation: Relocation,
+  moved: Moved,
   context: Context,
-): Promise<number> {
+): Promise<void> {
+  const { located, tier, owner, announce } = relocation
   const { home } = tier
   if (home === undefined)
     throw invalidParams(`nothing can be moved to "${tier.name}": ${tier.homeless}`)
   const whole = await withGroups(parts, located, owner, context)
   const leaving = whole.filter(({ record }) => record.tier !== tier.name)
-  for (const found of leaving) refuseStuck(found, home, tier)
-  let moved = 0
-  for (const { source, owner: whose, records } of batches(leaving)) {
-    moved +=
-      source.name === home.name
-        ? await promoteWithin(parts, { source, tier, owner: whose, records }, context)
-        : await moveRecords(
-            parts,
-            { from: source, to: home, tier: tier.name, owner: whose, records },
-            context,
-          )
+  const going = movable(leaving, home, relocation)
+  if (going.length > 0) announce?.(going)
+  for (const batch of batches(going)) {
+    if (batch.source.name === home.name)
+      await promoteWithin(parts, { ...batch, relocation }, moved, context)
+    else await moveAcross(parts, { ...batch, home, relocation }, moved, context)
   }
-  return moved
 }
 
 /** The records and all others of their groups; groups are of one owner, and foreign records are never of them. */
@@ -61,44 +67,107 @@ export async function withGroups(
   context: Context,
 ): Promise<Located[]> {
   const own = located.filter(({ record }) => record.group !== undefined)
-  const groups = [...new Set(own.map(({ record }) => record.group))]
-  if (groups.length === 0) return [...located]
-  const members = await listAll(parts, { where: { group: groups }, owner }, context)
-  refuseSilence(members.silent)
   const wanted = new Set(own.map(({ record }) => groupOf(record)))
   const joined = new Map(located.map((found) => [place(found), found]))
-  for (const found of members.located) {
-    const foreign = found.record.id !== found.hereId
-    if (!foreign && wanted.has(groupOf(found.record))) joined.set(place(found), found)
+  for (const groups of portions([...new Set(own.map(({ record }) => record.group))])) {
+    const members = await listAll(parts, { where: { group: groups }, owner }, context)
+    refuseSilence(members.silent)
+    for (const found of members.located) {
+      const foreign = found.record.id !== found.hereId
+      if (!foreign && wanted.has(groupOf(found.record))) joined.set(place(found), found)
+    }
   }
   return [...joined.values()]
+}
+
+/** Groups in one ask: each record that comes back is held against all of them. */
+const GROUPS_PER_ASK = 200
+
+function portions<T>(items: readonly T[]): T[][] {
+  const portions: T[][] = []
+  for (let start = 0; start < items.length; start += GROUPS_PER_ASK)
+    portions.push(items.slice(start, start + GROUPS_PER_ASK))
+  return portions
 }
 
 function place({ source, record }: Located): string {
   return `${source.name}:${identityOf(record)}`
 }
 
-function refuseStuck({ source, record }: Located, home: Source, tier: TierLayout): void {
+function movable(
+  leaving: readonly Located[],
+  home: Source,
+  { tier, stuck }: Relocation,
+): readonly Located[] {
+  const held = new Set<string>()
+  for (const found of leaving) {
+    const reason = whyStuck(found, home, tier)
+    if (reason === undefined) continue
+    if (stuck === 'refuse') throw invalidParams(reason)
+    held.add(groupOf(found.record))
+  }
+  return held.size === 0 ? leaving : leaving.filter(({ record }) => !held.has(groupOf(record)))
+}
+
+function whyStuck({ source, record }: Located, home: Source, tier: TierLayout): string | undefined {
   if (!source.writable) {
-    throw invalidParams(
-      `"${record.id}" cannot move: it lives in ${source.name}, which is read-only`,
-    )
+    return `"${record.id}" cannot move: it lives in ${source.name}, which is read-only`
   }
   if (mixesOwners(home, holder(record))) {
-    throw invalidParams(`"${tier.name}" lives at ${home.name}, which does not keep owners apart`)
+    return `"${tier.name}" lives at ${home.name}, which does not keep owners apart`
   }
+  return undefined
+}
+
+interface Going extends Batch {
+  readonly relocation: Relocation
+}
+
+function moveAcross(
+  parts: Parts,
+  { source, owner, records, home, relocation }: Going & { readonly home: Source },
+  moved: Moved,
+  context: Context,
+): Promise<void> {
+  const { tier, salience, part } = relocation
+  const cause = part && { intent: part.page.id, as: part.as }
+  const moving = { from: source, to: home, tier: tier.name, owner, records, salience, cause }
+  return moveRecords(parts, moving, moved, context)
 }
 
 /** Within one upstream the upstream itself moves, and loses nothing of what it knows. */
 async function promoteWithin(
   parts: Parts,
-  { source, tier, owner, records }: Batch & { readonly tier: TierLayout },
+  { source, owner, records, relocation }: Going,
+  moved: Moved,
   context: Context,
-): Promise<number> {
-  const ids = records.map(({ hereId }) => hereId)
-  const params = source.translation.promoting(ids, { tier: tier.name, owner })
-  const { result, thrown } = await ask('memory/promote', { source, params }, context, parts.clock)
-  if (result === undefined)
-    throw writeError(source, { state: 'failed', outcome: 'unknown', thrown }, {})
-  return Math.min(result.promoted, ids.length)
+): Promise<void> {
+  const { tier, salience, part } = relocation
+  for (const step of steps(records)) {
+    const ids = step.map(({ hereId }) => hereId)
+    const params = source.translation.promoting(ids, { tier: tier.name, owner, salience })
+    const { result, thrown } = await ask('memory/promote', { source, params }, context, parts.clock)
+    if (result === undefined)
+      throw writeError(source, { state: 'failed', outcome: 'unknown', thrown }, {})
+    const there =
+      result.promoted >= ids.length
+        ? step
+        : await arrivedOf(parts, { source, owner, records: step }, tier, context)
+    part?.page.note(owner, { [part.as]: there.length })
+    moved(there)
+  }
+}
+
+/** Where an upstream counts fewer than it was asked for, some are gone meanwhile; the others are looked for. */
+async function arrivedOf(
+  parts: Parts,
+  { source, owner, records }: Batch,
+  tier: TierLayout,
+  context: Context,
+): Promise<Located[]> {
+  const ids = records.map(({ record }) => record.id)
+  const { located } = await locateAt(parts, source, { ids, owner }, context)
+  const there = located.filter(({ record }) => record.tier === tier.name)
+  const arrived = new Set(there.map(({ record }) => record.id))
+  return records.filter(({ record }) => arrived.has(record.id))
 }
