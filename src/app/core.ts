@@ -93,6 +93,7 @@ async function openFederation(
   const federation = await createFederation({
     name: config.name,
     config: config.federation,
+    log: config.events,
     registry,
     state,
     tokenizer: new Tokenizer(),

@@ -51,6 +51,8 @@ export interface Page {
 /** The pages of one federation; recovery leaves those alone that a call still has open. */
 export interface Pages extends Chronicle {
   isOpen(id: string): boolean
+  /** Whether one of these records is in the hands of a call. */
+  touches(ids: ReadonlySet<string>): boolean
 }
 
 export interface PagesOptions {
@@ -63,12 +65,12 @@ export interface PagesOptions {
 
 /** A chronicle on disk. */
 export function createPages({ book, newId, told }: PagesOptions): Pages {
-  const open = new Set<string>()
+  const open = new Map<string, Intent>()
   return {
     begin(intent) {
       const id = newId()
       journalled('not_sent', () => book.begin(id, JSON.stringify(intent)))
-      open.add(id)
+      open.set(id, intent)
       return {
         id,
         note: (owner, part) => {
@@ -84,7 +86,13 @@ export function createPages({ book, newId, told }: PagesOptions): Pages {
       }
     },
     isOpen: (id) => open.has(id),
+    touches: (ids) => [...open.values()].some((intent) => idsOf(intent).some((id) => ids.has(id))),
   }
+}
+
+function idsOf(intent: Intent): readonly string[] {
+  if (intent.kind === 'written') return intent.records.map(({ id }) => id)
+  return 'ids' in intent ? intent.ids.flatMap(({ part }) => part) : []
 }
 
 /** A consolidate that moved nothing is nobody's in its shares, so that it is told to whom it was for. */

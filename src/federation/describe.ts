@@ -36,6 +36,7 @@ function outline(parts: Parts, tell: (tier: TierLayout) => Tier): Description {
     methods: methodsOf(capabilities),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
     tiers: parts.layout().tiers.map(tell),
+    events: { push: false },
   }
 }
 

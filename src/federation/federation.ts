@@ -1,5 +1,6 @@
-import type { FederationConfig } from '../config/config.js'
+import type { EventsConfig, FederationConfig } from '../config/config.js'
 import { digestOffer, withDigest } from '../digest/with-digest.js'
+import { type Changes, Listeners } from '../events/listeners.js'
 import { type Contract, withContract } from '../protocol/contract.js'
 import { A2mError } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
@@ -13,10 +14,12 @@ import type { Registry } from '../upstreams/registry.js'
 import { internalContext } from '../upstreams/upstream.js'
 import type { Blame } from './arrivals.js'
 import { Backgrounds } from './backgrounds.js'
+import { createPages } from './chronicle.js'
 import { consolidate } from './consolidate.js'
 import { createKnownCounts } from './counts.js'
 import { describe, publicProfile } from './describe.js'
 import { digestOf, type Engines, turnedOff } from './digesting.js'
+import { readEvents } from './events.js'
 import { forget } from './forget.js'
 import { type Layout, layOut } from './layout.js'
 import { Lexical } from './lexical.js'
@@ -41,6 +44,7 @@ export interface FederationEvents {
 export interface FederationOptions {
   readonly name: string
   readonly config: FederationConfig
+  readonly log: EventsConfig
   readonly registry: Registry
   readonly state: State
   readonly tokenizer: Tokenizer
@@ -55,6 +59,8 @@ export interface FederationOptions {
 
 /** Many memories as one, ready to be served. */
 export interface Federation extends Served {
+  /** Wakes when something was added to the event log. */
+  readonly changes: Changes
   /** What may be told to anybody, without counts (§8.3.3). */
   publicProfile(): Description
   /** What it is made of and what it may promise at this moment, for `check`, health and logs. */
@@ -75,7 +81,8 @@ const RECOVERY_PATIENCE = 30_000
 export async function createFederation(options: FederationOptions): Promise<Federation> {
   const { registry, ownerMismatch, events, clock, tokenizer, engines = {} } = options
   await registry.settled(START_PATIENCE)
-  const parts = createParts(options)
+  const changes = new Listeners()
+  const parts = createParts(options, () => changes.wake())
   const context = () => internalContext(clock.monotonic() + RECOVERY_PATIENCE)
   const recovery = new Recovery(parts, context, events.unfinished)
   await recovery.start()
@@ -85,6 +92,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
   const served = withContract(inner, (call) => contractFor(parts, call))
   return {
     ...served,
+    changes,
     publicProfile: () => ({ ...publicProfile(parts), ...digestOffer(digest) }),
     report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
     async close() {
@@ -94,8 +102,9 @@ export async function createFederation(options: FederationOptions): Promise<Fede
   }
 }
 
-function createParts(options: FederationOptions): Parts {
-  const { name, config, registry, state, clock, newId, events } = options
+function createParts(options: FederationOptions, told: () => void): Parts {
+  const { name, config, registry, state, clock, newId, events, log } = options
+  const book = state.openBook({ ...log, now: clock.now })
   const derive = derived(options)
   return {
     name,
@@ -107,7 +116,9 @@ function createParts(options: FederationOptions): Parts {
     newId,
     journal: state.journal,
     carried: state.carried,
-    chronicle: { begin: () => ({ done: () => {}, unknown: () => {} }) },
+    chronicle: createPages({ book, newId, told }),
+    book,
+    told,
     lexical: new Lexical({
       weight: config.recall.voters.lexical,
       terms: new TermCache(options.tokenizer),
@@ -158,6 +169,7 @@ const HANDLERS: Handlers = {
   'memory/forget': forget,
   'memory/promote': promote,
   'memory/consolidate': consolidate,
+  'memory/events': readEvents,
 }
 
 /** A call that comes before some upstream has described itself waits for it a little. */

@@ -5,6 +5,7 @@ import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { FederationReport } from '../protocol/reports.js'
 import { ownerOf } from '../protocol/scope.js'
 import { identityOf } from './arrivals.js'
+import { type Erased, Forgetting } from './forgetting.js'
 import { keysWanted } from './keys.js'
 import type { Source } from './layout.js'
 import {
@@ -33,16 +34,22 @@ const MOST_TURNS = 10_000
  */
 export const forget: Handler<Params, Result> = async (parts, params, context) => {
   if (params.tier) tierNamed(parts.layout(), params.tier)
-  let forgotten = 0
   const kept = new Map<string, number>()
-  for (let turn = 0; turn < MOST_TURNS; turn++) {
-    const { located, silent, clipped } = await select(parts, params, context)
-    refuseWritableSilence(parts, silent, forgotten)
-    for (const [name, count] of readOnlyHolders(located)) kept.set(name, count)
-    const mine = located.filter(({ source }) => source.writable)
-    const gone = await eraseAll(parts, mine, forgotten, unstoppable(context))
-    forgotten += gone
-    if (gone === 0 || !clipped.some((source) => source.writable)) break
+  const forgetting = new Forgetting(parts.chronicle)
+  let forgotten = 0
+  try {
+    for (let turn = 0; turn < MOST_TURNS; turn++) {
+      const { located, silent, clipped } = await select(parts, params, context)
+      refuseWritableSilence(parts, silent, forgotten)
+      for (const [name, count] of readOnlyHolders(located)) kept.set(name, count)
+      const mine = located.filter(({ source }) => source.writable)
+      const erasing = { located: mine, before: forgotten }
+      const gone = await forgetting.turn(mine, () => eraseAll(parts, erasing, unstoppable(context)))
+      forgotten += gone
+      if (gone === 0 || !clipped.some((source) => source.writable)) break
+    }
+  } finally {
+    forgetting.end()
   }
   return kept.size === 0 ? { forgotten } : { forgotten, federation: keptReport(kept) }
 }
@@ -110,29 +117,36 @@ function unconfirmed(upstreams: readonly string[], forgotten: number): A2mError 
   return new A2mError('INTERNAL_ERROR', message, { forgotten, upstreams, outcome: 'unknown' })
 }
 
-/** Deletes at each holder, journalled moves being told first. Returns how many distinct records are gone. */
+interface Erasing {
+  readonly located: readonly Located[]
+  /** How many the call has deleted before these. */
+  readonly before: number
+}
+
+/** Deletes at each holder, journalled moves being told first. */
 async function eraseAll(
   parts: Parts,
-  located: readonly Located[],
-  before: number,
+  { located, before }: Erasing,
   context: Context,
-): Promise<number> {
+): Promise<Erased> {
   const parted = batches(located)
   for (const { owner, records } of parted) {
     const ids = records.map(({ record }) => record.id)
     journalled('not_sent', () => parts.journal.markForgotten(owner, ids))
   }
+  parts.step('forgetting')
   const ends = await Promise.all(
     parted.map(async ({ source, owner, records }) => {
       const ids = records.map(({ hereId }) => hereId)
-      return { source, ...(await erase(parts, source, { ids, owner }, context)) }
+      return { source, records, ...(await erase(parts, source, { ids, owner }, context)) }
     }),
   )
+  parts.step('forgotten')
   const twice = located.length - new Set(located.map(({ record }) => identityOf(record))).size
   const gone = Math.max(0, ends.reduce((sum, end) => sum + end.gone, 0) - twice)
   const failed = ends.filter((end) => end.failed !== undefined).map(({ source }) => source.name)
   if (failed.length > 0) throw unconfirmed(failed, before + gone)
-  return gone
+  return { gone, records: ends.flatMap((end) => (end.gone > 0 ? end.records : [])) }
 }
 
 function readOnlyHolders(located: readonly Located[]): Map<string, number> {

@@ -1,11 +1,12 @@
 import type { RecallConfig } from '../config/config.js'
 import type { Context } from '../protocol/memory.js'
 import type { Clock } from '../protocol/time.js'
+import type { ChangeBook } from '../state/book.js'
 import type { CarriedRecords } from '../state/carried.js'
 import type { Journal } from '../state/journal.js'
 import type { Upstream } from '../upstreams/upstream.js'
 import type { Blame } from './arrivals.js'
-import type { Chronicle } from './chronicle.js'
+import type { Pages } from './chronicle.js'
 import type { KnownCounts } from './counts.js'
 import type { Layout } from './layout.js'
 import type { Lexical } from './lexical.js'
@@ -25,7 +26,11 @@ export interface Parts {
   readonly newId: () => string
   readonly journal: Journal
   readonly carried: CarriedRecords
-  readonly chronicle: Chronicle
+  readonly chronicle: Pages
+  /** Where the chronicle and the event log are kept. */
+  readonly book: ChangeBook
+  /** Called when something was added to the event log. */
+  readonly told: () => void
   readonly lexical: Lexical
   readonly knownCounts: KnownCounts
   /** Held while an id is looked up and written, and while records of an owner move. */

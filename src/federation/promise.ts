@@ -13,7 +13,7 @@ export interface Promised {
 }
 
 /** Capabilities that the gateway provides itself over any upstreams. */
-const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers', 'summarize', 'prompt'])
+const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers', 'events', 'summarize', 'prompt'])
 const NOTHING: ReadonlyMap<Capability, string> = new Map()
 /** Capabilities that are there when every upstream that decides declares them. */
 const SHARED: ReadonlySet<Capability> = new Set()

@@ -1,5 +1,6 @@
 import type { Context } from '../protocol/memory.js'
 import { resumeMove } from './moves.js'
+import { settleIntent } from './open-intents.js'
 import type { Parts } from './parts.js'
 import { moveKeys } from './promote.js'
 import { takeBack } from './take-back.js'
@@ -43,7 +44,7 @@ export class Recovery {
   }
 
   async #recover(): Promise<void> {
-    const { journal, locks } = this.#parts
+    const { journal, locks, book, chronicle } = this.#parts
     for (const write of journal.openWrites()) {
       await this.#attempt(`write ${write.id}`, () => takeBack(this.#parts, write, this.#context()))
     }
@@ -51,6 +52,12 @@ export class Recovery {
       const context = this.#context()
       const resume = () => resumeMove(this.#parts, move, context)
       await this.#attempt(`move ${move.id}`, () => locks.run(moveKeys(move.owner), context, resume))
+    }
+    for (const open of book.open()) {
+      if (chronicle.isOpen(open.id)) continue
+      await this.#attempt(`what to tell of ${open.id}`, () =>
+        settleIntent(this.#parts, open, this.#context()),
+      )
     }
   }
 

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FederationConfig, TierConfig, UpstreamConfig } from '../../src/config/config.js'
+import type {
+  EventsConfig,
+  FederationConfig,
+  TierConfig,
+  UpstreamConfig,
+} from '../../src/config/config.js'
+import { RETENTION } from '../../src/events/log.js'
 import type { Misbehaviour } from '../../src/federation/arrivals.js'
 import { createFederation, type Federation } from '../../src/federation/federation.js'
 import { withContract } from '../../src/protocol/contract.js'
@@ -93,6 +99,7 @@ export interface FederationSetup {
   readonly state?: State
   readonly step?: (name: string) => void
   readonly ownerMismatch?: 'deny' | 'ignore'
+  readonly log?: Partial<EventsConfig>
 }
 
 export interface TestFederation {
@@ -135,6 +142,7 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
       tiers: setup.tiers ?? [],
       recall: { ...recallConfig, ...setup.recall },
     },
+    log: { ...RETENTION, tail: undefined, ...setup.log },
     registry,
     state,
     tokenizer: new Tokenizer(),

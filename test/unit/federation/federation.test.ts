@@ -161,7 +161,8 @@ test('forget joins its selectors and counts each once; a query forgets what reca
 test('describe tells what is declared, to each caller', async () => {
   await remember([{ content: 'one' }])
   const mine = await fixture.federation.call('memory/describe', {}, alice())
-  expect(mine.capabilities).toEqual(['core', 'tiers', 'scopes'])
+  expect(mine.capabilities).toEqual(expect.arrayContaining(['core', 'tiers', 'scopes', 'events']))
+  expect(mine.events).toEqual({ push: false })
   expect(mine.tiers?.[0]).toMatchObject({
     name: 'working',
     count: 1,
