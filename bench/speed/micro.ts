@@ -6,6 +6,9 @@ const built = (file: string): string => new URL(`../../dist/${file}`, import.met
 const { fuse }: typeof import('../../src/federation/fuse.js') = await import(
   built('federation/fuse.js')
 )
+const { identityOf }: typeof import('../../src/upstreams/translate.js') = await import(
+  built('upstreams/translate.js')
+)
 const { Lexical }: typeof import('../../src/federation/lexical.js') = await import(
   built('federation/lexical.js')
 )
@@ -58,7 +61,8 @@ function listsOf(turn: number) {
     qualify: (id: string) => `list${list}:${id}`,
     arrived: Array.from({ length: LENGTH }, (_, place) => {
       const number = list * LENGTH + place - (place % 3 === 0 ? LENGTH : 0)
-      return { record: record(`${turn}-${number}`, `record ${number}`), at: WRITTEN_AT }
+      const told = record(`${turn}-${number}`, `record ${number}`)
+      return { record: told, at: WRITTEN_AT, identity: identityOf(told) }
     }),
   }))
 }

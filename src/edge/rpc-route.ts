@@ -115,5 +115,10 @@ function send(response: ServerResponse, reply: Outgoing | undefined, drain: Drai
     return
   }
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': reply.bytes })
-  response.end(reply.text)
+  response.end(reply.text, encodingOf(reply))
+}
+
+/** Text of as many bytes as units is ASCII, which is the same in Latin-1: Node copies that, and encodes UTF-8 letter by letter. */
+function encodingOf({ text, bytes }: Outgoing): BufferEncoding {
+  return text.length === bytes ? 'latin1' : 'utf8'
 }

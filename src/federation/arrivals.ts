@@ -1,6 +1,6 @@
 import { inKeyRange, keyRange } from '../protocol/key-prefix.js'
 import type { MemoryRecord } from '../protocol/records.js'
-import { type Owner, ownerKey } from '../protocol/scope.js'
+import type { Owner } from '../protocol/scope.js'
 import type { Arrived } from '../upstreams/translate.js'
 import type { Target } from './plan.js'
 
@@ -38,12 +38,9 @@ export function arrivals(
   const seen = new Set<string>()
   const arrived: Arrived[] = []
   for (const record of raw) {
-    const identity = identityOf(record)
-    const outcome = seen.has(identity)
-      ? 'duplicate'
-      : translation.arrive(record, owner, target.where)
-    seen.add(identity)
+    const outcome = translation.arrive(record, owner, target.where)
     if (typeof outcome === 'string') counts[outcome]++
+    else if (seen.size === seen.add(outcome.identity).size) counts.duplicate++
     else if (isUnder(outcome, target)) arrived.push(asWanted(outcome, target))
   }
   if (counts.foreign > 0) blame(name, 'foreign_record', counts.foreign)
@@ -64,11 +61,6 @@ function asWanted(arrived: Arrived, { embeddings }: Target): Arrived {
   if (embeddings || arrived.record.embedding === undefined) return arrived
   const { embedding: _, ...record } = arrived.record
   return { ...arrived, record }
-}
-
-/** What makes two records one before their contents are looked at. */
-export function identityOf({ owner, id }: Pick<MemoryRecord, 'owner' | 'id'>): string {
-  return ownerKey(owner ?? null) + id
 }
 
 /** §5.3: scores descend. Where they do not, the scores are taken at their word and the order is not. */

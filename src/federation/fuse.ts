@@ -2,7 +2,6 @@ import { copyWith } from '../protocol/copy.js'
 import type { Explanation } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import type { Arrived } from '../upstreams/translate.js'
-import { identityOf } from './arrivals.js'
 
 /** The ranking of one upstream, best first; each record once. */
 export interface RankedList {
@@ -106,7 +105,7 @@ function collect(lists: readonly RankedList[], k: number): Candidate[] {
     list.arrived.forEach((arrived, index) => {
       const rank = index + 1
       const share = 1 / (k + rank)
-      const identity = identityOf(arrived.record)
+      const { identity } = arrived
       const namesake = byIdentity.get(identity)
       const same = withContent(namesake, arrived.record.content)
       if (same !== undefined) {

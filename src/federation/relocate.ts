@@ -1,7 +1,7 @@
 import { invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
-import { identityOf } from './arrivals.js'
+import { identityOf } from '../upstreams/translate.js'
 import type { Page } from './chronicle.js'
 import { ask } from './fan-out.js'
 import type { Source, TierLayout } from './layout.js'

@@ -5,10 +5,10 @@ export interface Span {
 }
 
 export const QUOTE = 0x22
-const BACKSLASH = 0x5c
+export const BACKSLASH = 0x5c
 export const COMMA = 0x2c
 export const COLON = 0x3a
-const SPACE = 0x20
+export const SPACE = 0x20
 export const OPEN_ARRAY = 0x5b
 export const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b

@@ -1,6 +1,7 @@
 import { JsonText } from './json.js'
+import { RecordList } from './record-reader.js'
 import type { MemoryRecord } from './records.js'
-import { parseInstant } from './time.js'
+import { isTimestamp } from './time.js'
 
 type Field = Exclude<keyof MemoryRecord, 'embedding'>
 
@@ -8,13 +9,13 @@ type Field = Exclude<keyof MemoryRecord, 'embedding'>
 const TESTS: { readonly [F in Field]: (value: unknown) => boolean } = {
   id: isSolid,
   content: isText,
-  created_at: isTimestamp,
+  created_at: isInstant,
   role: isText,
   metadata: (value) => value instanceof JsonText && value.text.startsWith('{'),
   group: isText,
   tier: isText,
   salience: Number.isFinite,
-  accessed_at: isTimestamp,
+  accessed_at: isInstant,
   access_count: Number.isSafeInteger,
   owner: isText,
   session: isText,
@@ -31,6 +32,7 @@ const BY_NAME = new Map<string, (value: unknown) => boolean>(Object.entries(TEST
  * no vectors. False says nothing against it, only that the schema has to look.
  */
 export function isPlainList(result: unknown): result is { records: MemoryRecord[] } {
+  if (result instanceof RecordList) return true
   if (typeof result !== 'object' || result === null || !('records' in result)) return false
   const { records } = result
   return Object.keys(result).length === 1 && Array.isArray(records) && records.every(isPlain)
@@ -51,6 +53,6 @@ function isSolid(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-function isTimestamp(value: unknown): boolean {
-  return typeof value === 'string' && parseInstant(value) !== undefined
+function isInstant(value: unknown): boolean {
+  return typeof value === 'string' && isTimestamp(value)
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { A2mError, Fault } from './errors.js'
 import { JsonText, parse, print, sourceOfId } from './json.js'
 import type { Method } from './methods.js'
+import { readRecords } from './record-reader.js'
 
 /** Decodes bytes as UTF-8; anything else is `-32700`. */
 export function decode(bytes: Uint8Array): string {
@@ -92,6 +93,8 @@ export type Reply =
 
 /** Reads one message of a server. Throws a `Fault` of kind `bad_reply` where it is none. */
 export function readReply(text: string): Reply {
+  const records = readRecords(text)
+  if (records !== undefined) return records
   let message: unknown
   try {
     message = parse(text, 'lenient')

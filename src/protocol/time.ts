@@ -43,6 +43,11 @@ function offsetMinutes(zone: string): number | undefined {
   return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes)
 }
 
+/** Whether `parseInstant` reads a text, without the work of reading it where the text is as most are. */
+export function isTimestamp(text: string): boolean {
+  return PLAIN.test(text) || parseInstant(text) !== undefined
+}
+
 function daysIn(year: number, month: number): number {
   if (month < 1 || month > 12) return 0
   return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()

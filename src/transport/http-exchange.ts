@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { Fault } from '../protocol/errors.js'
@@ -71,9 +71,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { attempt } = this.#options
     const [first] = this.#chunks
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
+    const text = decoded(body)
     if (body.length === 0) attempt.fail('bad_reply', 'the reply is empty')
-    else if (!isUtf8(body)) attempt.fail('bad_reply', 'the reply is not UTF-8')
-    else attempt.succeed({ status: this.#status, text: body.toString('utf8') })
+    else if (text === undefined) attempt.fail('bad_reply', 'the reply is not UTF-8')
+    else attempt.succeed({ status: this.#status, text })
   }
 
   onResponseError(_: unknown, error: Error): void {
@@ -97,6 +98,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
       ? new Fault('bad_reply', 'the reply is not of type application/json')
       : this.#options.refuse(this.#status)
   }
+}
+
+/** Most of what comes is ASCII, which Node copies as Latin-1 instead of decoding it. */
+function decoded(body: Buffer): string | undefined {
+  if (isAscii(body)) return body.toString('latin1')
+  return isUtf8(body) ? body.toString('utf8') : undefined
 }
 
 function isJson(type: string | undefined): boolean {

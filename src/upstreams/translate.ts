@@ -1,10 +1,9 @@
-import { copyWith } from '../protocol/copy.js'
 import { type Carried, EXTENSION, type ExtensionParams } from '../protocol/extension.js'
 import { keyRange } from '../protocol/key-prefix.js'
 import { matches, type Where } from '../protocol/matches.js'
 import type { ParamsOf } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
-import type { Owner } from '../protocol/scope.js'
+import { type Owner, ownerKey } from '../protocol/scope.js'
 import { formatInstant, parseInstant } from '../protocol/time.js'
 import type { UpstreamProfile } from './profile.js'
 import { isHeldOtherwise, pack, restore } from './reserved.js'
@@ -58,13 +57,20 @@ export interface Outbound {
 }
 
 /**
- * A record of an upstream in the gateway's terms; `at` is its `created_at` as exactly as the upstream told it, `carried` what of
- * it stands in reserved metadata there and must be written again with whatever replaces the record.
+ * A record of an upstream in the gateway's terms; `at` is its `created_at` as exactly as the upstream told it, `identity` what
+ * `identityOf` makes of it, `carried` what of it stands in reserved metadata there and must be written again with whatever
+ * replaces the record.
  */
 export interface Arrived {
   readonly record: MemoryRecord
   readonly at: string
+  readonly identity: string
   readonly carried?: Carried | undefined
+}
+
+/** What makes two records one before their contents are looked at. */
+export function identityOf({ owner, id }: Pick<MemoryRecord, 'owner' | 'id'>): string {
+  return ownerKey(owner ?? null) + id
 }
 
 type Reading = Pick<
@@ -240,8 +246,9 @@ export class Translation {
   }
 
   /**
-   * A record in the gateway's terms, or why it is none of this answer's: its tier is not mapped (`unmapped`), it is not the
-   * caller's (`foreign`), or it does not pass `where` (`unmatched`), whatever the upstream thought.
+   * Turns a record, which must be the reader's own, into the gateway's terms, or says why it is none of this answer's: its
+   * tier is not mapped (`unmapped`), it is not the caller's (`foreign`), or it does not pass `where` (`unmatched`), whatever
+   * the upstream thought.
    */
   arrive(
     raw: MemoryRecord,
@@ -253,14 +260,15 @@ export class Translation {
     )
     if (tier === undefined) return 'unmapped'
     if (!this.#admits(raw.owner, owner)) return 'foreign'
-    const restored = restore(raw)
-    const { carried } = restored
-    const at = restored.record.created_at
-    const record = copyWith(restored.record, { tier, created_at: canonical(at) })
+    const { record, carried } = restore(raw)
+    const at = record.created_at
+    record.tier = tier
+    record.created_at = canonical(at)
     if (record.accessed_at !== undefined) record.accessed_at = canonical(record.accessed_at)
     if (!matches(record, where)) return 'unmatched'
     record.id = this.shownId(record.id)
-    return carried === undefined ? { record, at } : { record, at, carried }
+    const identity = identityOf(record)
+    return carried === undefined ? { record, at, identity } : { record, at, identity, carried }
   }
 
   /** How an id of the upstream is shown where it is shown unambiguously. */

@@ -43,7 +43,9 @@ export class PlainMemory implements Memory {
     'memory/describe': () => this.#describe(),
     'memory/remember': (params) => this.#remember(params),
     'memory/recall': (params) => ({ records: this.#recall(params) }),
-    'memory/timeline': (params) => ({ records: this.#timeline(params) }),
+    'memory/timeline': (params) => ({
+      records: this.#timeline(params).map((record) => ({ ...record })),
+    }),
     'memory/forget': (params) => ({ forgotten: this.#forget(params) }),
     'memory/promote': (params) => ({ promoted: this.#promote(params) }),
   }

@@ -4,6 +4,7 @@ import { type Fused, fuse, type RankedList, type Voter } from '../../../src/fede
 import type { Memory } from '../../../src/protocol/memory.js'
 import type { Method } from '../../../src/protocol/methods.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
+import { identityOf } from '../../../src/upstreams/translate.js'
 import { openFederation, type TestFederation, tierConfig } from '../../support/federation.js'
 import { anyContext } from '../../support/federation-contexts.js'
 import { PlainMemory } from '../../support/plain-memory.js'
@@ -18,10 +19,10 @@ function record(id: string, over: Partial<MemoryRecord> = {}): MemoryRecord {
 function list(name: string, records: readonly (string | MemoryRecord)[]): RankedList {
   return {
     name,
-    arrived: records.map((entry) => ({
-      record: typeof entry === 'string' ? record(entry) : entry,
-      at: AT,
-    })),
+    arrived: records.map((entry) => {
+      const told = typeof entry === 'string' ? record(entry) : entry
+      return { record: told, at: AT, identity: identityOf(told) }
+    }),
     qualify: (id) => `${name}:${id}`,
   }
 }
