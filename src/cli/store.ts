@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { StoreApp } from '../app/store.js'
+import { RETENTION } from '../events/log.js'
+import { METRICS, type Metric } from '../stores/metric.js'
 import { createLog } from '../telemetry/logs.js'
 import { Failure } from './failure.js'
 import { onListener, onStdio, orClose, serveUntilStopped } from './server.js'
 import { SYSTEM } from './system.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
-import { list, port, sha256 } from './values.js'
+import { count, list, port, sha256 } from './values.js'
 
 interface StoreCommand {
   readonly path: string
@@ -15,6 +17,8 @@ interface StoreCommand {
   readonly stdio?: true
   readonly host: string
   readonly tiers?: readonly string[]
+  readonly metric?: Metric
+  readonly events: number
   readonly readOnly?: true
   readonly tokenSha256?: string
 }
@@ -22,7 +26,8 @@ interface StoreCommand {
 const EXAMPLES = `
 The first of --tiers takes records that name none. The holder of the token may act for every owner, and over HTTP a store
 keeps owners apart only where there is one; without it, the store is open to this machine and to no other. Over stdio the
-caller is taken at its word.
+caller is taken at its word. The width of the first vector is that of all later ones; how they are compared, cosine unless
+--metric says otherwise, is kept in the file.
 
 Examples:
   $ a2m-gateway store --path facts.db --http 9001 --tiers semantic,procedural
@@ -40,6 +45,8 @@ export function addStore(program: Command, terminal: Terminal): void {
     .option('--stdio', 'serve stdin and stdout')
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--tiers <names>', 'separated by commas; the four kinds without it', list)
+    .addOption(new Option('--metric <name>', 'how vectors are compared').choices([...METRICS]))
+    .option('--events <count>', 'how many events are kept, 0 for none', count, RETENTION.keep)
     .option('--read-only', 'take no writes')
     .option('--token-sha256 <hex>', 'let in only who shows the key with this SHA-256', sha256)
     .addHelpText('after', EXAMPLES)
@@ -57,6 +64,8 @@ async function serve(options: StoreCommand, terminal: Terminal): Promise<void> {
     store: {
       path,
       ...(options.tiers === undefined ? {} : { tiers: options.tiers }),
+      ...(options.metric === undefined ? {} : { metric: options.metric }),
+      events: { keep: options.events },
       access: options.readOnly ? 'read-only' : 'read-write',
     },
     tokenSha256: options.tokenSha256,

@@ -29,6 +29,13 @@ export function sha256(written: string): string {
   return written.toLowerCase()
 }
 
+/** Reads how many; 0 is none. */
+export function count(written: string): number {
+  const number = /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN
+  if (Number.isNaN(number)) throw new InvalidArgumentError('It is a whole number, 0 for none.')
+  return number
+}
+
 /** Reads a number of seconds, more than none and at most a day, as ms. */
 export function seconds(written: string): number {
   const number = /^\d+(\.\d+)?$/.test(written) ? Number(written) : Number.NaN
