@@ -57,9 +57,4 @@ export function moveKeys(owner: Owner): LockKey[] {
   return owner === undefined ? [own] : [own, { shared: EVERYBODY }]
 }
 
-/** Held by what must not overlap with a move of the owner's records and is none itself. */
-export function unmovedKeys(owner: Owner): LockKey[] {
-  return [{ shared: `move:${ownerKey(owner)}` }, { shared: EVERYBODY }]
-}
-
 const EVERYBODY = `move:${ownerKey(undefined)}`

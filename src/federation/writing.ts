@@ -29,17 +29,36 @@ export async function write(
   items: readonly Outbound[],
   context: Context,
 ): Promise<Written> {
+  const sent = await send(parts, source, items, context)
+  if (sent.state === 'failed') return sent
+  return items.every(({ entry }, index) => sent.ids[index] === entry.id)
+    ? { state: 'done' }
+    : otherIds()
+}
+
+/** Writes records at one upstream. `ids` are what it calls them; only an entry with a key may have got another than its own. */
+export async function send(
+  parts: Parts,
+  source: Source,
+  items: readonly Outbound[],
+  context: Context,
+): Promise<{ readonly state: 'done'; readonly ids: readonly string[] } | Failed> {
   const params = source.translation.writing(items)
   const { result, thrown } = await ask('memory/remember', { source, params }, context, parts.clock)
   if (result === undefined) return failure(thrown)
+  const { ids } = result
   const kept =
-    result.ids.length === items.length &&
-    items.every(({ entry }, index) => result.ids[index] === entry.id)
-  if (kept) return { state: 'done' }
+    ids.length === items.length &&
+    items.every(({ entry }, index) => entry.key !== undefined || ids[index] === entry.id)
+  return kept ? { state: 'done', ids } : otherIds()
+}
+
+function otherIds(): Failed {
   return failure(new Fault('bad_reply', 'it answered other ids than it was given'))
 }
 
-function failure(thrown: unknown): Failed {
+/** How a write ended that threw. */
+export function failure(thrown: unknown): Failed {
   if (thrown instanceof A2mError) return { state: 'failed', outcome: 'refused', thrown }
   const outcome = thrown instanceof Fault ? thrown.outcome : 'unknown'
   return { state: 'failed', outcome, thrown }

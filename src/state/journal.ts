@@ -22,8 +22,6 @@ const partSchema = z.object({
   owner: z.string().nullable(),
   ids: z.array(z.string()),
   replaced: z.array(replacedSchema).optional(),
-  /** Keys whose records are yet to go to another tier; everything has been written then and nothing is to be taken back. */
-  moves: z.array(z.object({ key: z.string(), tier: z.string() })).optional(),
 })
 /** What one write does at one upstream, all of one owner (null: none): the records that it makes, the keys that it rewrites. */
 export type WritePart = Readonly<z.output<typeof partSchema>>
@@ -49,7 +47,7 @@ export interface OpenMove extends Move {
   readonly forgotten: ReadonlySet<string>
 }
 
-/** A write of several steps that was not ended: what it made must be taken back, or what is left of it done. */
+/** A write that was spread over upstreams and not ended: what it made must be taken back. */
 export interface OpenWrite {
   readonly id: string
   readonly parts: readonly WritePart[]
@@ -58,8 +56,6 @@ export interface OpenWrite {
 /** What must be finished or undone should the process die: each intent is on disk before its first effect. */
 export interface Journal {
   beginWrite(id: string, parts: readonly WritePart[]): void
-  /** What is to be done should the process die now, in place of what was to be done before. */
-  amendWrite(id: string, parts: readonly WritePart[]): void
   endWrite(id: string): void
   openWrites(): OpenWrite[]
   beginMove(id: string, move: Move, ids: readonly string[]): void
@@ -72,14 +68,13 @@ export interface Journal {
   markForgotten(owner: string | null, ids: readonly string[]): void
 }
 
-type WriteStep = 'beginWrite' | 'amendWrite' | 'endWrite' | 'openWrites'
+type WriteStep = 'beginWrite' | 'endWrite' | 'openWrites'
 
 export function createJournal(database: Database): Journal {
   return { ...writes(database), ...moves(database) }
 }
 
 function writes(database: Database): Pick<Journal, WriteStep> {
-  const amend = database.prepare('UPDATE writes SET parts = ? WHERE id = ?')
   const begin = database.prepare('INSERT INTO writes (id, parts) VALUES (?, ?)')
   const end = database.prepare('DELETE FROM writes WHERE id = ?')
   const all = database.prepare<[], { id: string; parts: string }>(
@@ -87,7 +82,6 @@ function writes(database: Database): Pick<Journal, WriteStep> {
   )
   return {
     beginWrite: (id, parts) => void begin.run(id, JSON.stringify(parts)),
-    amendWrite: (id, parts) => void amend.run(JSON.stringify(parts), id),
     endWrite: (id) => void end.run(id),
     openWrites: () =>
       all

@@ -75,7 +75,6 @@ test('writes come back as they went in, until they end', () => {
       owner: fc.option(text),
       ids: fc.array(text),
       replaced: fc.array(replaced),
-      moves: fc.array(fc.record({ key: text, tier: text })),
     },
     { requiredKeys: ['upstream', 'owner', 'ids'] },
   )
@@ -87,18 +86,6 @@ test('writes come back as they went in, until they end', () => {
       expect(state.journal.openWrites()).toEqual([])
     }),
   )
-})
-
-test('what is to be done for a write may change while it is open, and not after', () => {
-  const { journal } = state
-  const undo: WritePart = { upstream: 'a', owner: null, ids: ['x'] }
-  const left: WritePart = { ...undo, ids: [], moves: [{ key: 'k', tier: 'b' }] }
-  journal.beginWrite('w', [undo])
-  journal.amendWrite('w', [left])
-  expect(journal.openWrites()).toEqual([{ id: 'w', parts: [left] }])
-  journal.endWrite('w')
-  journal.amendWrite('w', [undo])
-  expect(journal.openWrites()).toEqual([])
 })
 
 test('open writes come in the order of their ids', () => {
