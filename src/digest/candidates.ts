@@ -1,8 +1,7 @@
-import { setImmediate as breathe } from 'node:timers/promises'
-import { Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import { sentences } from '../text/sentences.js'
 import type { Tokenizer } from '../text/tokenizer.js'
+import { inStretches, turn } from './stretches.js'
 import type { Source } from './summarizer.js'
 import { centre, likeness, type Vector, weighted } from './vectors.js'
 
@@ -21,7 +20,7 @@ const LONGEST_SENTENCE = 600
 /** Distinct terms, courtesies and function words aside, that say something. */
 const LEAST_TERMS = 3
 /** How many characters are worked on before others get their turn. */
-const STRETCH = 50_000
+const STRETCH = 20_000
 
 const FILLER =
   'a an the and or but if so then than that this these those it its i me my you your he him his she her we us our they ' +
@@ -74,21 +73,20 @@ function substance(
 
 async function weigh(drafts: readonly Draft[], context: Context): Promise<readonly Candidate[]> {
   const spread = new Map<string, number>()
-  for (const { terms } of drafts) {
+  await inStretches(drafts, context, ({ terms }) => {
     for (const term of new Set(terms)) spread.set(term, (spread.get(term) ?? 0) + 1)
-  }
+  })
   const rarity = (term: string) => Math.log(1 + drafts.length / (spread.get(term) ?? 1))
-  const vectors = drafts.map(({ terms }) => weighted(terms, rarity))
-  await turn(context)
-  const middle = centre(voices(drafts, vectors))
-  return drafts.map(({ text, source }, place) => {
+  const vectors = await inStretches(drafts, context, ({ terms }) => weighted(terms, rarity))
+  const middle = centre(await inStretches(voices(drafts, vectors), context, centre))
+  return inStretches(drafts, context, ({ text, source }, place) => {
     const vector: Vector = vectors[place] ?? new Map()
     return { text, source, place, vector, weight: likeness(vector, middle) }
   })
 }
 
-/** For each record, where its sentences point together. */
-function voices(drafts: readonly Draft[], vectors: readonly Vector[]): readonly Vector[] {
+/** The sentences of each record. */
+function voices(drafts: readonly Draft[], vectors: readonly Vector[]): readonly Vector[][] {
   const ofSource = new Map<number, Vector[]>()
   for (const [place, vector] of vectors.entries()) {
     const source = drafts[place]?.source ?? 0
@@ -96,11 +94,5 @@ function voices(drafts: readonly Draft[], vectors: readonly Vector[]): readonly 
     if (known === undefined) ofSource.set(source, [vector])
     else known.push(vector)
   }
-  return [...ofSource.values()].map(centre)
-}
-
-/** Lets others have the thread, which a caller that has left gets no more of. */
-async function turn({ cancellation }: Context): Promise<void> {
-  await breathe()
-  if (cancellation.cancelled) throw new Fault('cancelled', 'the caller left')
+  return [...ofSource.values()]
 }

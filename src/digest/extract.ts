@@ -31,8 +31,7 @@ export function createExtractor(tokenizer: Tokenizer): Summarizer {
     async summarize(sources, { longest, context }) {
       const all = await candidates(sources, tokenizer, context)
       const chosen = choose(all, Math.min(longest, LONGEST_SUMMARY))
-      const [first] = chosen
-      if (first === undefined || isCopy(first, chosen, all)) return undefined
+      if (chosen.length === 0 || isCopy(chosen, all)) return undefined
       return summaryOf(chosen, all, sources)
     },
   }
@@ -79,18 +78,10 @@ function drawNear(chosen: Candidate, closest: Map<Candidate, number>): void {
   }
 }
 
-/** One record's sentences, all of them, with no other record that says the same. */
-function isCopy(
-  { source }: Candidate,
-  chosen: readonly Candidate[],
-  all: readonly Candidate[],
-): boolean {
-  const alone = chosen.every((candidate) => candidate.source === source)
-  const elsewhere = all.some((one) => one.source !== source && says(chosen, one))
+/** Everything that there is to say stands in one record, and all of it would be said again. */
+function isCopy(chosen: readonly Candidate[], all: readonly Candidate[]): boolean {
   return (
-    alone &&
-    !elsewhere &&
-    all.filter((one) => one.source === source).every((one) => says(chosen, one))
+    new Set(all.map(({ source }) => source)).size === 1 && all.every((one) => says(chosen, one))
   )
 }
 
