@@ -73,7 +73,7 @@ type StoreConnect = Extract<UpstreamConfig['connect'], { readonly kind: 'store' 
 /** Capacity and spilling are the gateway's to keep, since they may lead to another upstream. */
 function storeOptions(
   { name, access }: UpstreamConfig,
-  { path, tiers }: StoreConnect,
+  { path, metric, tiers }: StoreConnect,
   options: ReachOptions,
 ): StoreOptions {
   const mapped = tiers.map((tier) => tierOption(name, tier, options.tiers))
@@ -81,6 +81,7 @@ function storeOptions(
     path,
     name,
     ...(mapped.length > 0 ? { tiers: mapped } : {}),
+    ...(metric === undefined ? {} : { metric }),
     access: access ?? 'read-write',
     durability: options.durability,
   }

@@ -24,6 +24,8 @@ export type ConnectConfig =
   | {
       readonly kind: 'store'
       readonly path: string
+      /** How vectors are compared; undefined: as its file says. */
+      readonly metric?: 'cosine' | 'dot' | 'l2' | undefined
       /** The names, as the store has them, of the tiers that are mapped to it. */
       readonly tiers: readonly string[]
     }

@@ -83,6 +83,7 @@ const upstream = strict({
   cwd: text.optional(),
   store: oneOf(['sqlite']).optional(),
   path: text.optional(),
+  metric: oneOf(['cosine', 'dot', 'l2']).optional(),
   owner: owner.optional(),
   access: oneOf(['read-only', 'read-write']).optional(),
   ids: oneOf(['own', 'foreign']).optional(),

@@ -35,7 +35,7 @@ type Way = keyof typeof WAYS
 const KEYS_OF: { readonly [W in Way]: readonly (keyof UpstreamFile)[] } = {
   url: ['auth', 'connections'],
   command: ['env', 'cwd'],
-  store: ['path'],
+  store: ['path', 'metric'],
 }
 
 function toConnect(name: string, file: UpstreamFile, around: Surroundings): ConnectConfig {
@@ -55,6 +55,7 @@ function toConnect(name: string, file: UpstreamFile, around: Surroundings): Conn
   return {
     kind: 'store',
     path: resolve(around.dataDir, file.path),
+    metric: file.metric,
     tiers: tiersAt(name, around.tiers),
   }
 }

@@ -199,6 +199,16 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'upstreams.a.auth: goes with url, not with command',
   ],
   [
+    'a metric of what is no store',
+    'upstreams: { a: { url: "http://127.0.0.1:1/", metric: dot } }',
+    'upstreams.a.metric: goes with store, not with url',
+  ],
+  [
+    'a metric that is none',
+    'upstreams: { a: { store: sqlite, path: a.db, metric: manhattan } }',
+    'upstreams.a.metric: must be cosine or dot or l2',
+  ],
+  [
     'a store without a file',
     'upstreams: { a: { store: sqlite } }',
     'upstreams.a.path: is missing; name the file of the store',

@@ -104,15 +104,15 @@ test('a child gets the environment it was given by name, and no other', () => {
   })
 })
 
-test('a store holds the tiers that are mapped to it, by the names it has for them', () => {
+test('a store holds the tiers that are mapped to it, by the names it has for them, and is told its metric', () => {
   const { upstreams } = load(`
-upstreams: { a: { store: sqlite, path: a.db }, old: { store: sqlite, path: /o.db } }
+upstreams: { a: { store: sqlite, path: a.db, metric: dot }, old: { store: sqlite, path: /o.db } }
 tiers:
   semantic: { upstream: a, upstream_tier: facts, also: [old] }
   episodic: { upstream: a }
 `).federation
   expect(upstreams.map(({ connect }) => connect)).toEqual([
-    { kind: 'store', path: '/srv/data/a.db', tiers: ['facts', 'episodic'] },
+    { kind: 'store', path: '/srv/data/a.db', metric: 'dot', tiers: ['facts', 'episodic'] },
     { kind: 'store', path: '/o.db', tiers: ['semantic'] },
   ])
 })
