@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { Registry as MetricRegistry } from 'prom-client'
 import { type Config, STATE_FILE } from '../config/config.js'
+import { type Pushing, withPush } from '../edge/with-push.js'
 import { createFederation, type Federation } from '../federation/federation.js'
 import { createIds } from '../protocol/ids.js'
-import type { Served } from '../protocol/serve.js'
 import { openState, type State } from '../state/state.js'
 import { createMetrics, type Metrics } from '../telemetry/metrics.js'
 import { withCrashLog } from '../telemetry/with-crash-log.js'
@@ -22,7 +22,7 @@ import { refuseTwinTiers } from './report.js'
 export interface Core {
   readonly federation: Federation
   /** The federation as edges serve it. */
-  readonly served: Served
+  readonly served: Pushing
   readonly registry: Registry
   readonly standing: Standing
   readonly metrics: Metrics
@@ -38,7 +38,8 @@ export async function openCore(config: Config, deps: AppDeps, closers: Closers):
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
-  const served = withCrashLog(federation, deps.log)
+  const { changes } = federation
+  const served = withPush(withCrashLog(federation, deps.log), { changes, clock: deps.clock })
   return { federation, served, registry, standing, metrics, metricRegistry }
 }
 

@@ -76,6 +76,7 @@ export function overStdio(parts: EdgeParts, input: Readable, output: Writable): 
     input,
     output,
     served: core.served,
+    flushed: (connection) => core.served.flushed(connection),
     caller: stdioCaller([]),
     dispatch: createDispatch({
       clock: deps.clock,

@@ -6,6 +6,9 @@ import { createHttpEdge, HTTP_LIMITS, type HttpEdgeOptions } from '../edge/http.
 import type { Address, HttpListener } from '../edge/listener.js'
 import { serveStdio } from '../edge/stdio.js'
 import { createTraces } from '../edge/trace.js'
+import { type Pushing, withPush } from '../edge/with-push.js'
+import { withWake } from '../edge/with-wake.js'
+import { Listeners } from '../events/listeners.js'
 import { createIdentity, type KeyEntry, stdioCaller } from '../identity/identity.js'
 import { type Contract, withContract } from '../protocol/contract.js'
 import { type Context, GATEWAY_ROLE, type Memory, type Scope } from '../protocol/memory.js'
@@ -55,7 +58,7 @@ export async function openStoreApp(options: StoreAppOptions): Promise<StoreApp> 
   const digest = digestOf(memory, store)
   const scoped = withScope(withDigest(memory, digest), 'deny')
   const contract = contractWith(digest, storeContract(store))
-  const served = withCrashLog(withContract(scoped, contract), options.log)
+  const served = pushing(withCrashLog(withContract(scoped, contract), options.log), clock)
   const observer = observeAll([])
   const edge = createEdge(options, { served, observer })
   return {
@@ -99,7 +102,16 @@ function contractWith(digest: DigestOptions, contractFor: ContractFor): Contract
   }
 }
 
-type Serving = Pick<HttpEdgeOptions, 'observer'> & { readonly served: Served }
+/** Whoever writes to the store comes through here. */
+function pushing(inner: Served, clock: Clock): Pushing {
+  const changes = new Listeners()
+  return withPush(
+    withWake(inner, () => changes.wake()),
+    { changes, clock },
+  )
+}
+
+type Serving = Pick<HttpEdgeOptions, 'observer'> & { readonly served: Pushing }
 
 function createEdge(options: StoreAppOptions, { served, observer }: Serving): HttpListener {
   const { tokenSha256, clock, randomBytes } = options
@@ -144,6 +156,7 @@ function overStdio(options: StoreAppOptions, streams: Streams): Promise<void> {
   })
   return serveStdio({
     ...streams,
+    flushed: (connection) => streams.served.flushed(connection),
     caller: stdioCaller([GATEWAY_ROLE]),
     dispatch,
     maxLineBytes: HTTP_LIMITS.maxBodyBytes,

@@ -21,6 +21,8 @@ export interface StdioOptions {
   readonly maxLineBytes: number
   /** No more lines are read while this many are being worked on. */
   readonly maxInFlight: number
+  /** Waited for before the end, so that what the last calls caused is still pushed. */
+  readonly flushed?: (connection: Connection) => Promise<void>
 }
 
 /**
@@ -48,7 +50,10 @@ class Session {
     })
     this.#connection = {
       closed,
-      push: (notification) => this.#writer.write(print(notification)),
+      push: (notification) => {
+        this.#writer.write(print(notification))
+        return this.#writer.drained()
+      },
     }
     this.#splitter = new LineSplitter(options.maxLineBytes, () => this.#refuseOverlong())
   }
@@ -56,6 +61,7 @@ class Session {
   async run(): Promise<void> {
     await this.#readAll()
     await this.#inFlight.below(1)
+    await this.#options.flushed?.(this.#connection)
     await this.#writer.drained()
     this.#connection.closed.cancel()
   }

@@ -31,10 +31,13 @@ export interface Caller {
 /** The role of a caller that is itself a gateway: it alone may send the extension (see `extension.ts`). */
 export const GATEWAY_ROLE = 'gateway'
 
-/** The line that a call came in on. `push` is there only where the transport can carry a notification (§4.13). */
+/**
+ * The line that a call came in on. `push` is there only where the transport can carry a notification (§4.13); it resolves when
+ * the line takes another without holding it in memory, or is gone.
+ */
 export interface Connection {
   readonly closed: Cancellation
-  readonly push?: (notification: unknown) => void
+  readonly push?: (notification: unknown) => Promise<void>
 }
 
 /** One ask of one upstream, as it ended. */
