@@ -20,11 +20,6 @@ export function addressOf({ owner, key }: Address): string {
   return ownerKey(owner) + key
 }
 
-/** What is held while what stands at a key is looked up and changed. */
-export function keyLock(address: Address): string {
-  return `key:${addressOf(address)}`
-}
-
 /**
  * Whether an upstream may hold records with keys. One that does not declare `keys` holds none but those that were moved to it and
  * carry theirs in reserved metadata.

@@ -7,6 +7,7 @@ import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
 import { groupOf, holder, type Located, locateAt, refuseSilence } from './locate.js'
 import type { Parts } from './parts.js'
+import { recordLocks } from './record-locks.js'
 import { lostField } from './verify.js'
 import { erase, journalled, write, writeError } from './writing.js'
 
@@ -40,7 +41,8 @@ export async function moveRecords(
   context: Context,
 ): Promise<void> {
   for (const records of steps(moving.records)) {
-    moved(await moveStep(parts, { ...moving, records }, context))
+    const step = () => moveStep(parts, { ...moving, records }, context)
+    moved(await parts.locks.run(recordLocks(records), context, step))
   }
 }
 
@@ -198,7 +200,10 @@ export async function resumeMove(
   const { owner, tier, salience, ids } = open
   const { located, silent } = await locateAt(parts, from, { ids, owner }, context)
   refuseSilence(silent)
-  const records = located.filter(({ record }) => holder(record) === owner)
-  await carryOver(parts, open.id, { from, to, tier, owner, records, salience }, context)
+  const moving = { from, to, tier, owner, records: located, salience }
+  await parts.locks.run(recordLocks(located), context, async () => {
+    const records = await readWhole(parts, moving, context)
+    await carryOver(parts, open.id, { ...moving, records }, context)
+  })
   return true
 }

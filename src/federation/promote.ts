@@ -57,4 +57,9 @@ export function moveKeys(owner: Owner): LockKey[] {
   return owner === undefined ? [own] : [own, { shared: EVERYBODY }]
 }
 
+/** Whether records of the owner are moving, or about to. */
+export function isMoving({ locks }: Parts, owner: Owner): boolean {
+  return locks.isHeld(`move:${ownerKey(owner)}`) || locks.isHeld(EVERYBODY)
+}
+
 const EVERYBODY = `move:${ownerKey(undefined)}`

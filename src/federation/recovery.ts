@@ -50,7 +50,8 @@ export class Recovery {
     }
     for (const move of journal.openMoves()) {
       const context = this.#context()
-      const resume = () => resumeMove(this.#parts, move, context)
+      const resume = async () =>
+        !isOpen(journal.openMoves(), move) || resumeMove(this.#parts, move, context)
       await this.#attempt(`move ${move.id}`, () => locks.run(moveKeys(move.owner), context, resume))
     }
     for (const open of book.open()) {
@@ -68,4 +69,12 @@ export class Recovery {
       this.#told(`${what} stays open: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
     }
   }
+}
+
+/** What was seen as open may have been under way only, and have ended by the time that its turn has come. */
+function isOpen(
+  open: readonly { readonly id: string }[],
+  { id }: { readonly id: string },
+): boolean {
+  return open.some((other) => other.id === id)
 }

@@ -18,6 +18,7 @@ import {
 import { type Moved, moveRecords, steps } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners } from './plan.js'
+import { recordLocks } from './record-locks.js'
 import { writeError } from './writing.js'
 
 export interface Relocation {
@@ -146,7 +147,9 @@ async function promoteWithin(
   for (const step of steps(records)) {
     const ids = step.map(({ hereId }) => hereId)
     const params = source.translation.promoting(ids, { tier: tier.name, owner, salience })
-    const { result, thrown } = await ask('memory/promote', { source, params }, context, parts.clock)
+    const { result, thrown } = await parts.locks.run(recordLocks(step), context, () =>
+      ask('memory/promote', { source, params }, context, parts.clock),
+    )
     if (result === undefined)
       throw writeError(source, { state: 'failed', outcome: 'unknown', thrown }, {})
     const there =
