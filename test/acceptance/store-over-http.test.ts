@@ -6,11 +6,12 @@ const TOKEN = 'token-of-the-acceptance-suite'
 
 describeMemory('a store over HTTP with a token', () => openStoreOverHttp(TOKEN), {
   ...STORE,
+  capabilities: [...STORE.capabilities, 'summarize', 'prompt'],
   owners: 'parameter',
 })
 
 describeMemory('a store over HTTP without one', () => openStoreOverHttp(), {
   ...STORE,
-  capabilities: ['core', 'tiers'],
+  capabilities: ['core', 'tiers', 'summarize', 'prompt'],
   owners: undefined,
 })

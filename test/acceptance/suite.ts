@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { describeForgetting } from './forgetting.js'
 import { describeItself } from './itself.js'
 import { describeOwners } from './owners.js'
+import { describePrompt } from './prompt.js'
 import { describeReading } from './reading.js'
 import { type Bench, Client, createMarks, type Open, type Subject, type Traits } from './subject.js'
+import { describeSummaries } from './summarize.js'
 import { describeTiers } from './tiers.js'
 import { describeWhere } from './where.js'
 import { describeWire } from './wire.js'
@@ -33,6 +35,8 @@ export function describeMemory(name: string, open: Open, traits: Traits): void {
     describeForgetting(bench)
     describeWire(bench)
     if (traits.capabilities.includes('tiers')) describeTiers(bench)
+    if (traits.capabilities.includes('prompt')) describePrompt(bench)
+    if (traits.capabilities.includes('summarize')) describeSummaries(bench)
     if (traits.owners !== undefined) describeOwners(bench)
   })
 }

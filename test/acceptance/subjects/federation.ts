@@ -4,7 +4,7 @@ import type { Subject, Traits } from '../subject.js'
 import { inProcess } from './in-process.js'
 
 export const FEDERATION: Traits = {
-  capabilities: ['core', 'tiers', 'scopes'],
+  capabilities: ['core', 'tiers', 'scopes', 'summarize', 'prompt'],
   tiers: ['working', 'episodic', 'semantic'],
   spill: { tier: 'working', capacity: 20, into: 'episodic' },
   owners: 'principal',

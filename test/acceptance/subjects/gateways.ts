@@ -7,7 +7,7 @@ import { overStdio } from './stdio.js'
 
 /** What the gateways below promise their callers over HTTP. */
 export const GATEWAYS: Traits = {
-  capabilities: ['core', 'tiers', 'scopes'],
+  capabilities: ['core', 'tiers', 'scopes', 'summarize', 'prompt'],
   tiers: ['working', 'episodic', 'semantic', 'procedural'],
   spill: { tier: 'working', capacity: 20, into: 'episodic' },
   owners: 'principal',

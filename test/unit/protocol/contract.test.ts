@@ -217,6 +217,41 @@ describe('forget needs something to forget', () => {
   })
 })
 
+describe('summarize needs something to summarize', () => {
+  const setting = () => setUp({ declared: ['keys', 'tiers', 'scopes', 'summarize'] })
+
+  test.each([
+    {},
+    { ids: [], query: ' ', tier: '', where: {}, key_prefix: '' },
+    { owner: 'o', into: 't', key: 'k', limit: 5 },
+    { query: 'q', limit: 10_001 },
+    { ids: Array.from({ length: 10_001 }, (_, n) => `${n}`) },
+  ])('%j is -32602', async (params) => {
+    const { served, seen, ...rest } = setting()
+    expect(await codeOf({ served, seen, ...rest }, 'memory/summarize', params)).toBe(-32602)
+    expect(seen).toEqual([])
+  })
+
+  test.each([{ ids: ['a'] }, { query: 'q', limit: 10_000 }, { tier: 't', limit: 0 }])(
+    '%j is enough',
+    async (params) => {
+      expect(await codeOf(setting(), 'memory/summarize', params)).toBeUndefined()
+    },
+  )
+
+  test('is read-only where the memory is, whatever the params', async () => {
+    const readOnly = setUp({ declared: ['summarize'], readOnly: true })
+    expect(await codeOf(readOnly, 'memory/summarize', {})).toBe(-32004)
+  })
+
+  test('of or into a tier needs tiers, for one owner scopes', async () => {
+    for (const params of [{ tier: 't' }, { query: 'q', into: 't' }, { query: 'q', owner: 'o' }]) {
+      const bare = setUp({ declared: ['summarize'] })
+      expect(await codeOf(bare, 'memory/summarize', params)).toBe(-32003)
+    }
+  })
+})
+
 test('a forget for one owner is never widened to everybody because owners are not declared', async () => {
   const setting = setUp({})
   expect(await codeOf(setting, 'memory/forget', { query: 'q', owner: 'o' })).toBe(-32003)
