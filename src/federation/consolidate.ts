@@ -1,4 +1,3 @@
-import { A2mError } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
@@ -6,7 +5,7 @@ import type { Owner } from '../protocol/scope.js'
 import type { Page } from './chronicle.js'
 import { countTiers } from './counts.js'
 import type { Layout, TierLayout } from './layout.js'
-import { batches, groupOf, type Located, listAll, refuseSilence } from './locate.js'
+import { batches, groupOf, type Located, listAll, refuseClipped, refuseSilence } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
@@ -113,14 +112,8 @@ async function heldIn(
 ): Promise<Located[]> {
   const { located, silent, clipped } = await listAll(parts, { tier: tier.name, owner }, context)
   refuseSilence(silent)
-  const [short] = clipped.filter((source) => source.writable)
-  if (short !== undefined) throw unreadable(tier, short.name)
+  refuseClipped(clipped, `tier "${tier.name}"`, { tier: tier.name })
   return located.filter(({ source }) => source.writable)
-}
-
-function unreadable(tier: TierLayout, upstream: string): A2mError {
-  const message = `tier "${tier.name}" cannot be read whole: ${upstream} lets fewer records be read than it holds`
-  return new A2mError('INTERNAL_ERROR', message, { tier: tier.name, upstream })
 }
 
 interface Ruling extends Reorganisation {

@@ -29,9 +29,13 @@ import { type Promised, promise } from './promise.js'
 import { promote } from './promote.js'
 import { recall } from './recall.js'
 import { Recovery } from './recovery.js'
+import { reinforce } from './reinforce.js'
 import { remember } from './remember.js'
+import { closeSession } from './session-close.js'
+import { listSessions } from './session-list.js'
 import { TermCache } from './terms.js'
 import { timeline } from './timeline.js'
+import { Uses } from './use.js'
 
 /** What a federation does that somebody may want to count or log. */
 export interface FederationEvents {
@@ -97,6 +101,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
     report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
     async close() {
       await recovery.stop()
+      await parts.uses.settled(undefined)
       parts.lexical.close()
     },
   }
@@ -127,6 +132,7 @@ function createParts(options: FederationOptions, told: () => void): Parts {
       ),
     }),
     knownCounts: createKnownCounts(),
+    uses: new Uses(clock),
     locks: new KeyedLock(clock),
     blame: events.blame,
     observeFusion: events.fusion,
@@ -169,6 +175,9 @@ const HANDLERS: Handlers = {
   'memory/forget': forget,
   'memory/promote': promote,
   'memory/consolidate': consolidate,
+  'memory/reinforce': reinforce,
+  'memory/session/list': listSessions,
+  'memory/session/close': closeSession,
   'memory/events': readEvents,
 }
 

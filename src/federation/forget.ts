@@ -1,4 +1,5 @@
 import { A2mError } from '../protocol/errors.js'
+import { EXTENSION } from '../protocol/extension.js'
 import type { Where } from '../protocol/matches.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
@@ -85,7 +86,9 @@ async function selectByIds(
 /** Exactly what recall with the same selectors and the default limit returns. */
 async function selectByQuery(parts: Parts, params: Params, context: Context): Promise<Selected> {
   const { ids, ...selectors } = params
-  const { records } = await recall(parts, { ...selectors, partial: false }, context)
+  const extension = { ...params[EXTENSION], quiet: true }
+  const asked = { ...selectors, partial: false, [EXTENSION]: extension }
+  const { records } = await recall(parts, asked, context)
   const wanted = records.map(({ id }) => id).filter((id) => !ids?.length || ids.includes(id))
   if (wanted.length === 0) return { located: [], silent: [], clipped: [] }
   const found = await locate(parts, { ids: wanted, owner: ownerOf(params) }, context)

@@ -128,7 +128,7 @@ export async function listAll(
 }
 
 /** An answer as long as the upstream's maximum may not be all there is. */
-function isClipped({ source, result }: Answer<'memory/timeline'>): boolean {
+export function isClipped({ source, result }: Answer<'memory/timeline'>): boolean {
   const most = source.profile.limits.max_recall_limit
   return most !== undefined && result !== undefined && result.records.length >= most
 }
@@ -158,6 +158,18 @@ export function refuseSilence(silent: readonly string[]): void {
       upstreams: silent,
     },
   )
+}
+
+/** Nor can one that must know every record, where an upstream that may be written to does not show all. `what` is for people. */
+export function refuseClipped(
+  clipped: readonly Source[],
+  what: string,
+  data: Readonly<Record<string, unknown>>,
+): void {
+  const short = clipped.find((source) => source.writable)
+  if (short === undefined) return
+  const message = `${what} cannot be read whole: ${short.name} lets fewer records be read than it holds`
+  throw new A2mError('INTERNAL_ERROR', message, { ...data, upstream: short.name })
 }
 
 /** The owner of a record, null where it has none. */

@@ -12,6 +12,7 @@ import type { Layout } from './layout.js'
 import type { Lexical } from './lexical.js'
 import type { KeyedLock } from './locks.js'
 import type { Promised } from './promise.js'
+import type { Uses } from './use.js'
 
 /** What the methods of a federation share. Layout and promise are those of the moment. */
 export interface Parts {
@@ -33,6 +34,7 @@ export interface Parts {
   readonly told: () => void
   readonly lexical: Lexical
   readonly knownCounts: KnownCounts
+  readonly uses: Uses
   /** Held while an id is looked up and written, and while records of an owner move. */
   readonly locks: KeyedLock
   readonly blame: Blame

@@ -1,6 +1,7 @@
 import { copyWith } from '../protocol/copy.js'
+import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, RecalledRecord, ResultOf } from '../protocol/methods.js'
-import { ownerOf } from '../protocol/scope.js'
+import { type Owner, ownerOf } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import { byScore } from './arrivals.js'
 import type { Answer } from './fan-out.js'
@@ -15,7 +16,7 @@ type Params = ParamsOf<'memory/recall'>
 /**
  * Asks all upstreams at once and merges by rank. With several of them, each is asked for the window, so that within it a smaller
  * limit gives the first of a larger one, and the lexical voter ranks all candidates alike. Without a question the newest
- * come first.
+ * come first. Asking for more than goes out is no use of it: upstreams that count use are told afterwards what went out.
  */
 export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   parts,
@@ -30,6 +31,9 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
   const many = plan.targets.length > 1
   const width = limit === 0 || !many ? limit : Math.max(limit, parts.recall.window)
+  const { min_score, explain } = params
+  const told = params[EXTENSION]?.quiet === true
+  const quiet = told || many || min_score !== undefined
   const { lists, report } = await read(
     parts,
     {
@@ -37,7 +41,7 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
       plan,
       owner,
       policy: policyOf(parts, params.partial),
-      paramsFor: (target) => paramsFor(target, { query, owner, width }),
+      paramsFor: (target) => paramsFor(target, { query, owner, width, quiet }),
       take: (answer, target) =>
         arrive(parts, ranked(parts, answer, widthAt(target, width)), target, owner),
     },
@@ -49,15 +53,26 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   const fused = fuse(lists, { k, asked, voters: voter === undefined ? [] : [voter] })
   parts.observeFusion({ lists: lists.length, candidates: fused.length })
   const ordered = query === '' ? newestFirst(fused, k) : fused
-  const { min_score, explain } = params
-  return { records: finish(ordered, { limit, min_score, explain }), federation: report }
+  const records = finish(ordered, { limit, min_score, explain })
+  if (quiet && !told) {
+    const sources = plan.targets.map(({ source }) => source)
+    parts.uses.note({ sources, lists, records, observe: context.observe })
+  }
+  return { records, federation: report }
+}
+
+interface Wish {
+  readonly query: string
+  readonly owner: Owner
+  readonly width: number
+  readonly quiet: boolean
 }
 
 function paramsFor(
   { source, tiers, where, keyPrefix }: Target,
-  { query, owner, width }: { query: string; owner: ReturnType<typeof ownerOf>; width: number },
+  { query, owner, width, quiet }: Wish,
 ): Params {
-  const selected = { tiers, owner, where, limit: width, keyPrefix }
+  const selected = { tiers, owner, where, limit: width, keyPrefix, quiet }
   const selection = source.translation.reading(selected, where)
   return query === '' ? selection : copyWith(selection, { query })
 }

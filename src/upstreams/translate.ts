@@ -156,10 +156,11 @@ export class Translation {
     { embeddings, quiet }: Pick<Selection, 'embeddings' | 'quiet'>,
     where: Where,
     extension: ExtensionParams | undefined,
-  ): Pick<Reading, 'embeddings' | typeof EXTENSION> {
+  ): Pick<Reading, 'embeddings' | typeof EXTENSION> | undefined {
     const { capabilities, extended } = this.#options.profile
     const wanted = embeddings || Object.hasOwn(where, 'embedding')
     const silent = quiet && extended && capabilities.has('salience')
+    if (!wanted && !silent) return undefined
     return {
       ...(wanted && capabilities.has('embeddings') ? { embeddings: true } : {}),
       ...(silent ? { [EXTENSION]: { ...extension, quiet } } : {}),
