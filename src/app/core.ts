@@ -89,7 +89,7 @@ async function openFederation(
   state: State,
   registry: Registry,
 ): Promise<Federation> {
-  const { clock, randomBytes, log } = deps
+  const { clock, random, randomBytes, log } = deps
   const engines = await openEngines(config, deps, closers)
   const federation = await createFederation({
     name: config.name,
@@ -99,6 +99,7 @@ async function openFederation(
     state,
     tokenizer: new Tokenizer(),
     clock,
+    random,
     newId: createIds(clock.now, randomBytes),
     ownerMismatch: config.auth?.ownerMismatch ?? 'deny',
     engines,

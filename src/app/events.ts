@@ -58,5 +58,6 @@ export function federationEvents(log: Log, metrics: Metrics): FederationEvents {
     },
     fusion: (sizes) => metrics.fused(sizes),
     unfinished: (problem) => log.warn({ problem }, 'something begun earlier is not finished yet'),
+    tail: (upstream, problem) => log.warn({ upstream, problem }, 'events of an upstream'),
   }
 }

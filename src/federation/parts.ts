@@ -8,11 +8,13 @@ import type { Upstream } from '../upstreams/upstream.js'
 import type { Blame } from './arrivals.js'
 import type { Pages } from './chronicle.js'
 import type { KnownCounts } from './counts.js'
+import type { Echoes } from './echoes.js'
 import type { Layout } from './layout.js'
 import type { Lexical } from './lexical.js'
 import type { KeyedLock } from './locks.js'
 import type { Promised } from './promise.js'
 import type { Uses } from './use.js'
+import type { Width } from './width.js'
 
 /** What the methods of a federation share. Layout and promise are those of the moment. */
 export interface Parts {
@@ -30,11 +32,14 @@ export interface Parts {
   readonly chronicle: Pages
   /** Where the chronicle and the event log are kept. */
   readonly book: ChangeBook
+  /** Kept where events of upstreams are read. */
+  readonly echoes: Echoes | undefined
   /** Called when something was added to the event log. */
   readonly told: () => void
   readonly lexical: Lexical
   readonly knownCounts: KnownCounts
   readonly uses: Uses
+  readonly width: Width
   /** Held while an id is looked up and written, and while records of an owner move. */
   readonly locks: KeyedLock
   readonly blame: Blame

@@ -43,14 +43,26 @@ export async function send(
   items: readonly Outbound[],
   context: Context,
 ): Promise<{ readonly state: 'done'; readonly ids: readonly string[] } | Failed> {
+  journalled('not_sent', () => parts.echoes?.expect(source, items))
   const params = source.translation.writing(items)
   const { result, thrown } = await ask('memory/remember', { source, params }, context, parts.clock)
-  if (result === undefined) return failure(thrown)
+  if (result === undefined) {
+    const failed = failure(thrown)
+    if (failed.outcome !== 'unknown') parts.echoes?.unexpect(source, items)
+    else noteVectors(parts, items)
+    return failed
+  }
+  noteVectors(parts, items)
   const { ids } = result
   const kept =
     ids.length === items.length &&
     items.every(({ entry }, index) => entry.key !== undefined || ids[index] === entry.id)
   return kept ? { state: 'done', ids } : otherIds()
+}
+
+/** A store keeps the width of its first vector for good, also once that is gone again. */
+function noteVectors({ width }: Parts, items: readonly Outbound[]): void {
+  if (items.some(({ entry }) => entry.embedding !== undefined)) width.accept()
 }
 
 function otherIds(): Failed {
@@ -81,7 +93,7 @@ export function writeError(
   const detail = { upstream: source.name, outcome, ...data }
   if (thrown instanceof A2mError) {
     const { code, message } = thrown
-    if (code === CODES.INVALID_PARAMS)
+    if (code === CODES.INVALID_PARAMS || code === CODES.EMBEDDING_MISMATCH)
       return new A2mError(code, `${source.name}: ${message}`, detail)
     const hidden = NOT_THE_CALLERS.has(code) ? '' : `: ${message}`
     return new A2mError('INTERNAL_ERROR', `${source.name} refused the write${hidden}`, {

@@ -6,6 +6,7 @@ import { type CarriedRecords, createCarriedRecords } from './carried.js'
 import { createJournal, type Journal } from './journal.js'
 import { createProfileStore, type ProfileStore } from './profiles.js'
 import { TAIL_TABLES } from './tails.js'
+import { createWidthStore, WIDTH_TABLE, type WidthStore } from './width.js'
 
 /** What a federation must not forget over a restart, in one SQLite file of its own. */
 export interface State {
@@ -13,6 +14,7 @@ export interface State {
   readonly carried: CarriedRecords
   readonly profiles: ProfileStore
   readonly backgrounds: BackgroundStore
+  readonly width: WidthStore
   /** Once: intents of one file are ended by one book. */
   openBook(options: EventLogOptions): ChangeBook
   close(): void
@@ -41,6 +43,7 @@ const STEPS: readonly string[] = [
   // Without it, finding the oldest reads through every background.
   'CREATE INDEX backgrounds_by_at ON backgrounds (at, owner);',
   `${EVENT_LOG_TABLES} ${INTENT_TABLES} ${TAIL_TABLES}`,
+  WIDTH_TABLE,
 ]
 
 /**
@@ -54,6 +57,7 @@ export function openState(options: StateOptions): State {
     carried: createCarriedRecords(database),
     profiles: createProfileStore(database),
     backgrounds: createBackgroundStore(database),
+    width: createWidthStore(database),
     openBook: (options) => createChangeBook(database, options),
     close: () => database.close(),
   }

@@ -6,7 +6,7 @@ import type { EventLog } from '../events/log.js'
 export interface Passed {
   /** The upstream's cursor, behind what was read. */
   readonly cursor: string
-  /** Ids at the upstream of our own writes that came by, once for each event. */
+  /** Names of our own writes that came by, once for each event. */
   readonly echoes: readonly string[]
   readonly changes: readonly Change[]
 }
@@ -14,14 +14,16 @@ export interface Passed {
 /** How far the events of upstreams have been read, and which of our own writes there will come by in them. */
 export interface TailStore {
   cursor(upstream: string): string | undefined
-  /** Told before these records are written there; `at` in ms since 1970. */
-  expect(upstream: string, ids: readonly string[], at: number): void
-  /** They were not written after all. */
-  unexpect(upstream: string, ids: readonly string[]): void
-  /** How many events of our own making are still to come for each of these ids; none for others. */
-  expected(upstream: string, ids: readonly string[]): Map<string, number>
+  /** Told before what goes by these names is written there; `at` in ms since 1970. */
+  expect(upstream: string, names: readonly string[], at: number): void
+  /** It was not written after all. */
+  unexpect(upstream: string, names: readonly string[]): void
+  /** How many events of our own making are still to come by each of these names. */
+  expected(upstream: string, names: readonly string[]): Map<string, number>
   /** Keeps the place, tells the changes and lets the echoes go, in one step. */
   pass(upstream: string, passed: Passed): void
+  /** Gives the place up, so that reading begins anew. */
+  forget(upstream: string): void
   /** Forgets what was expected before then and never came. */
   expire(upstream: string, before: number): void
 }
@@ -29,8 +31,8 @@ export interface TailStore {
 export const TAIL_TABLES = `
   CREATE TABLE tails (upstream TEXT PRIMARY KEY, cursor TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE echoes (
-    upstream TEXT NOT NULL, id TEXT NOT NULL, left INTEGER NOT NULL, at INTEGER NOT NULL,
-    PRIMARY KEY (upstream, id)
+    upstream TEXT NOT NULL, name TEXT NOT NULL, left INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (upstream, name)
   ) WITHOUT ROWID;
 `
 
@@ -39,10 +41,12 @@ export function createTails(database: Database, log: EventLog): TailStore {
     .prepare<[string], string>('SELECT cursor FROM tails WHERE upstream = ?')
     .pluck()
   const keep = database.prepare('INSERT OR REPLACE INTO tails (upstream, cursor) VALUES (?, ?)')
+  const forget = database.prepare('DELETE FROM tails WHERE upstream = ?')
   const expire = database.prepare('DELETE FROM echoes WHERE upstream = ? AND at < ?')
   const { expect, unexpect, expected } = echoes(database)
   return {
     cursor: (upstream) => cursor.get(upstream),
+    forget: (upstream) => void forget.run(upstream),
     expect,
     unexpect,
     expected,
@@ -57,25 +61,25 @@ export function createTails(database: Database, log: EventLog): TailStore {
 
 function echoes(database: Database): Pick<TailStore, 'expect' | 'unexpect' | 'expected'> {
   const add = database.prepare(
-    `INSERT INTO echoes (upstream, id, left, at) VALUES (?, ?, 1, ?)
+    `INSERT INTO echoes (upstream, name, left, at) VALUES (?, ?, 1, ?)
      ON CONFLICT DO UPDATE SET left = left + 1, at = excluded.at`,
   )
-  const take = database.prepare('UPDATE echoes SET left = left - 1 WHERE upstream = ? AND id = ?')
-  const drop = database.prepare('DELETE FROM echoes WHERE upstream = ? AND id = ? AND left < 1')
+  const take = database.prepare('UPDATE echoes SET left = left - 1 WHERE upstream = ? AND name = ?')
+  const drop = database.prepare('DELETE FROM echoes WHERE upstream = ? AND name = ? AND left < 1')
   const left = database
-    .prepare<[string, string], number>('SELECT left FROM echoes WHERE upstream = ? AND id = ?')
+    .prepare<[string, string], number>('SELECT left FROM echoes WHERE upstream = ? AND name = ?')
     .pluck()
   return {
-    expect: database.transaction((upstream: string, ids: readonly string[], at: number) => {
-      for (const id of ids) add.run(upstream, id, at)
+    expect: database.transaction((upstream: string, names: readonly string[], at: number) => {
+      for (const name of names) add.run(upstream, name, at)
     }),
-    unexpect: database.transaction((upstream: string, ids: readonly string[]) => {
-      for (const id of ids) {
-        take.run(upstream, id)
-        drop.run(upstream, id)
+    unexpect: database.transaction((upstream: string, names: readonly string[]) => {
+      for (const name of names) {
+        take.run(upstream, name)
+        drop.run(upstream, name)
       }
     }),
-    expected: (upstream, ids) =>
-      new Map(ids.map((id): [string, number] => [id, left.get(upstream, id) ?? 0])),
+    expected: (upstream, names) =>
+      new Map(names.map((name): [string, number] => [name, left.get(upstream, name) ?? 0])),
   }
 }

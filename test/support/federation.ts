@@ -108,6 +108,8 @@ export interface TestFederation {
   readonly state: State
   readonly blamed: [upstream: string, what: Misbehaviour, count: number][]
   readonly unfinished: string[]
+  /** What kept events of upstreams from being told. */
+  readonly tailed: [upstream: string, problem: string][]
   close(): Promise<void>
 }
 
@@ -120,6 +122,7 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
   } = setup
   const blamed: TestFederation['blamed'] = []
   const unfinished: string[] = []
+  const tailed: TestFederation['tailed'] = []
   const configs = Object.entries(upstreams).map(([name, { config }]) =>
     upstreamConfig(name, config),
   )
@@ -147,12 +150,14 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
     state,
     tokenizer: new Tokenizer(),
     clock,
+    random: () => 0.5,
     newId,
     ownerMismatch: setup.ownerMismatch ?? 'deny',
     events: {
       blame: (...entry) => blamed.push(entry),
       fusion: () => {},
       unfinished: (problem) => unfinished.push(problem),
+      tail: (...entry) => tailed.push(entry),
     },
     ...(setup.step === undefined ? {} : { step: setup.step }),
   })
@@ -162,6 +167,7 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
     state,
     blamed,
     unfinished,
+    tailed,
     async close() {
       await federation.close()
       await registry.close()
