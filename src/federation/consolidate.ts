@@ -27,6 +27,7 @@ export const consolidate: Handler<ParamsOf<'memory/consolidate'>, Result> = (
 ) => {
   const owner = params[EXTENSION]?.owner
   return parts.locks.run(moveKeys(owner), context, async () => {
+    await parts.uses.settled(owner)
     const page = parts.chronicle.begin({ kind: 'consolidated', owner })
     const tally = new Tally()
     const { tiers } = parts.layout()

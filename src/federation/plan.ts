@@ -2,6 +2,7 @@ import { A2mError, invalidParams } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { Where } from '../protocol/matches.js'
 import type { Owner } from '../protocol/scope.js'
+import { lackingFor } from '../upstreams/reserved.js'
 import type { Layout, Source, TierLayout } from './layout.js'
 
 /** What a call wants to read, in the gateway's terms. */
@@ -70,9 +71,11 @@ function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<st
 function whySkipped(
   source: Source,
   here: readonly string[],
-  { owner, keys }: Wanted,
+  { owner, keys, where = {} }: Wanted,
 ): string | undefined {
   if (here.length === 0) return 'none of the tiers is its'
+  const lacking = source.writable ? undefined : lackingFor(where, source.profile)
+  if (lacking !== undefined) return `it does not declare ${lacking}`
   if (keys !== undefined && !keys.mayHold(source)) return 'it keeps no keys'
   return mixesOwners(source, owner) ? 'it does not keep owners apart' : undefined
 }

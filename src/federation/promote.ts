@@ -22,6 +22,7 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
     throw invalidParams(`tier: nothing can be moved to "${tier.name}": ${tier.homeless}`)
   }
   return parts.locks.run(moveKeys(owner), context, async () => {
+    await parts.uses.settled(owner)
     const { ids, salience } = params
     const { located, silent } = await locate(parts, { ids, owner }, context)
     refuseSilence(silent)

@@ -24,6 +24,7 @@ export const closeSession: Handler<
   const owner = ownerOf(params)
   const { session } = params
   return parts.locks.run(moveKeys(owner), context, async () => {
+    await parts.uses.settled(owner)
     const members = await membersOf(parts, session, owner, context)
     const { flushed, tally } = await close(parts, { session, owner, members }, context)
     const counts = await countsOf(parts, owner, context)

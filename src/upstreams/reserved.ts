@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Carried, EXTENSION } from '../protocol/extension.js'
 import { carriedSchema } from '../protocol/extension-schemas.js'
 import { JsonText } from '../protocol/json.js'
+import type { Where } from '../protocol/matches.js'
 import { withMember, withoutMember } from '../protocol/members.js'
 import type { Capability } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
@@ -76,6 +77,28 @@ export function isHeldOtherwise(field: string, { capabilities, extended }: Telle
   if (extended) return false
   const capability = NEEDS.get(field)
   return UNSAYABLE.has(field) || (capability !== undefined && !capabilities.has(capability))
+}
+
+/** What a store must declare to hold a field at all. */
+const KEPT_BY: ReadonlyMap<string, string> = new Map([
+  ...NEEDS,
+  ['accessed_at', 'salience'],
+  ['access_count', 'salience'],
+  ['revision', 'keys'],
+])
+
+/**
+ * The capability for want of which no record that was written to a store by others can pass a `where`; undefined where one could. A
+ * test that null passes is passed by what is not there.
+ */
+export function lackingFor(where: Where, { capabilities, extended }: Teller): string | undefined {
+  if (extended) return undefined
+  for (const [field, wanted] of Object.entries(where)) {
+    const capability = KEPT_BY.get(field)
+    const absent = Array.isArray(wanted) ? wanted.includes(null) : wanted === null
+    if (capability !== undefined && !capabilities.has(capability) && !absent) return capability
+  }
+  return undefined
 }
 
 /** Metadata that also holds what its upstream could not be told; the rest of it stays to the letter. */
