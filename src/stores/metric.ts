@@ -37,11 +37,15 @@ export const COMPARISONS: Readonly<Record<Metric, Comparison>> = {
 function direction(vector: ArrayLike<number>): Float64Array {
   const unit = Float64Array.from(vector)
   let largest = 0
-  for (const entry of unit) largest = Math.max(largest, Math.abs(entry))
+  for (let at = 0; at < unit.length; at++) largest = Math.max(largest, Math.abs(unit[at] ?? 0))
   let squares = 0
-  for (const entry of unit) squares += (entry / largest) ** 2
+  for (let at = 0; at < unit.length; at++) {
+    const scaled = (unit[at] ?? 0) / largest
+    squares += scaled * scaled
+  }
   const length = Math.sqrt(squares)
-  return unit.map((entry) => entry / largest / length)
+  for (let at = 0; at < unit.length; at++) unit[at] = (unit[at] ?? 0) / largest / length
+  return unit
 }
 
 function known(similarity: number): number {
