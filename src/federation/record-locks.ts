@@ -19,3 +19,8 @@ export function recordLocks(located: readonly Located[]): string[] {
     return record.key === undefined ? [id] : [id, keyLock(owner, record.key)]
   })
 }
+
+/** Held while a write of several parts is under way, so that nobody undoes it meanwhile. `id` names it in the journal. */
+export function writeLock(id: string): string {
+  return `write:${id}`
+}

@@ -1,9 +1,11 @@
 import type { Context } from '../protocol/memory.js'
+import type { OpenWrite } from '../state/journal.js'
 import { resumeMove } from './moves.js'
 import { settleIntent } from './open-intents.js'
 import type { Parts } from './parts.js'
 import { moveKeys } from './promote.js'
-import { takeBack } from './take-back.js'
+import { writeLock } from './record-locks.js'
+import { takeBack, undoLocks } from './take-back.js'
 
 /** How often what could not be finished is tried again, in ms. */
 const RETRY = 5_000
@@ -46,7 +48,7 @@ export class Recovery {
   async #recover(): Promise<void> {
     const { journal, locks, book, chronicle } = this.#parts
     for (const write of journal.openWrites()) {
-      await this.#attempt(`write ${write.id}`, () => takeBack(this.#parts, write, this.#context()))
+      await this.#attempt(`write ${write.id}`, () => this.#undo(write))
     }
     for (const move of journal.openMoves()) {
       const context = this.#context()
@@ -60,6 +62,19 @@ export class Recovery {
         settleIntent(this.#parts, open, this.#context()),
       )
     }
+  }
+
+  /** A write that is under way in this run is waited for, and has then ended. */
+  #undo(write: OpenWrite): Promise<boolean> {
+    const { journal, locks } = this.#parts
+    const context = this.#context()
+    return locks.run([writeLock(write.id)], context, async () => {
+      if (!isOpen(journal.openWrites(), write)) return true
+      const { whole } = await locks.run(undoLocks(write), context, () =>
+        takeBack(this.#parts, write, context),
+      )
+      return whole
+    })
   }
 
   async #attempt(what: string, task: () => Promise<boolean>): Promise<void> {

@@ -1,8 +1,9 @@
 import { A2mError, Fault, invalidParams } from '../../src/protocol/errors.js'
+import { inKeyRange, keyRange } from '../../src/protocol/key-prefix.js'
 import { matches } from '../../src/protocol/matches.js'
 import type { Memory } from '../../src/protocol/memory.js'
 import type { Limits, Method, ParamsOf, ResultOf } from '../../src/protocol/methods.js'
-import type { MemoryRecord } from '../../src/protocol/records.js'
+import type { Entry, MemoryRecord } from '../../src/protocol/records.js'
 import { PROTOCOL } from '../../src/protocol/versions.js'
 
 export interface PlainOptions {
@@ -11,14 +12,20 @@ export interface PlainOptions {
   readonly readOnly?: boolean
   readonly limits?: Limits
   /** What it gets wrong on purpose. */
-  readonly faults?: readonly ('ignores-owner' | 'ignores-where-on-timeline' | 'ignores-limit')[]
+  readonly faults?: readonly (
+    | 'ignores-owner'
+    | 'ignores-where-on-timeline'
+    | 'ignores-limit'
+    | 'prefix-by-characters'
+    | 'keys-of-all-owners'
+  )[]
   readonly protocol?: string
   readonly now?: () => number
 }
 
 /**
  * A small store as others might write one from the specification, without our extension: one list of records, ids shared by
- * all owners, words as search. It can be told to misbehave.
+ * all owners, words as search; keys where it declares them. It can be told to misbehave.
  */
 export class PlainMemory implements Memory {
   readonly records: MemoryRecord[] = []
@@ -48,6 +55,19 @@ export class PlainMemory implements Memory {
     }),
     'memory/forget': (params) => ({ forgotten: this.#forget(params) }),
     'memory/promote': (params) => ({ promoted: this.#promote(params) }),
+    'memory/fetch': ({ key, owner }) => {
+      if (!this.#keeps('keys')) throw new A2mError('CAPABILITY_NOT_SUPPORTED', 'no keys here')
+      return { record: this.#at(key, owner) ?? null }
+    },
+  }
+
+  #keeps(capability: string): boolean {
+    return this.#options.capabilities?.includes(capability) ?? false
+  }
+
+  #at(key: string, owner: string | undefined): MemoryRecord | undefined {
+    const mixed = this.#options.faults?.includes('keys-of-all-owners')
+    return this.records.find((record) => record.key === key && (mixed || record.owner === owner))
   }
 
   #describe(): ResultOf<'memory/describe'> {
@@ -72,17 +92,36 @@ export class PlainMemory implements Memory {
   #remember({ records }: ParamsOf<'memory/remember'>): ResultOf<'memory/remember'> {
     if (this.#options.readOnly) throw new A2mError('READ_ONLY', 'read-only')
     if (records.length === 0) throw invalidParams('records')
+    return { ids: records.map((entry) => this.#keep(entry)) }
+  }
+
+  #keep({ key, ...entry }: Entry): string {
     const { tiers, now = Date.now } = this.#options
-    const ids = records.map((entry) => {
-      const id = entry.id ?? `plain-${this.records.length}`
-      if (this.records.every((record) => record.id !== id)) {
-        const tier = entry.tier ?? tiers?.[0]
-        const created_at = new Date(now()).toISOString()
-        this.records.push({ ...entry, id, created_at, ...(tier === undefined ? {} : { tier }) })
-      }
-      return id
-    })
-    return { ids }
+    const id = entry.id ?? `plain-${this.records.length}`
+    if (this.records.some((record) => record.id === id)) return id
+    const keyed = key !== undefined && this.#keeps('keys')
+    const there = keyed ? this.#at(key, entry.owner) : undefined
+    if (there !== undefined) return this.#rewrite(there, entry)
+    const tier = entry.tier ?? tiers?.[0]
+    const created_at = new Date(now()).toISOString()
+    const where = tier === undefined ? {} : { tier }
+    const counted = keyed ? { key, revision: 0 } : {}
+    this.records.push({ ...entry, id, created_at, ...where, ...counted })
+    return id
+  }
+
+  #rewrite(there: MemoryRecord, { id: _, ...entry }: Entry): string {
+    const { id, created_at, key, revision = 0, owner, tier } = there
+    const kept = { id, created_at, revision: revision + 1 }
+    const index = this.records.indexOf(there)
+    this.records[index] = {
+      ...(tier && { tier }),
+      ...entry,
+      ...kept,
+      ...(owner && { owner }),
+      ...(key && { key }),
+    }
+    return id
   }
 
   #recall(params: ParamsOf<'memory/recall'>): MemoryRecord[] {
@@ -120,12 +159,22 @@ export class PlainMemory implements Memory {
     return moving.length
   }
 
-  #select(params: Pick<ParamsOf<'memory/timeline'>, 'tier' | 'where' | 'owner'>): MemoryRecord[] {
+  #covers(prefix: string, key: string | undefined): boolean {
+    if (this.#options.faults?.includes('prefix-by-characters'))
+      return key?.startsWith(prefix) ?? false
+    return inKeyRange(key, keyRange(prefix))
+  }
+
+  #select(
+    params: Pick<ParamsOf<'memory/timeline'>, 'tier' | 'where' | 'owner' | 'key_prefix'>,
+  ): MemoryRecord[] {
+    const { key_prefix } = params
     const blind = this.#options.faults?.includes('ignores-owner')
     return this.records.filter(
       (record) =>
         (params.tier === undefined || record.tier === params.tier) &&
         (params.owner === undefined || blind || record.owner === params.owner) &&
+        (!key_prefix || !this.#keeps('keys') || this.#covers(key_prefix, record.key)) &&
         matches(record, params.where ?? {}),
     )
   }

@@ -1,0 +1,79 @@
+import { copyWith } from '../protocol/copy.js'
+import { A2mError, invalidParams } from '../protocol/errors.js'
+import { type Carried, EXTENSION } from '../protocol/extension.js'
+import type { ParamsOf } from '../protocol/methods.js'
+import type { Entry } from '../protocol/records.js'
+import { ownerKey } from '../protocol/scope.js'
+import type { Outbound } from '../upstreams/translate.js'
+import type { Layout, Source, TierLayout } from './layout.js'
+import type { Parts } from './parts.js'
+import { mixesOwners, reserved, tierNamed } from './plan.js'
+
+/** An entry that has passed every check that needs no upstream, with the id that it will have if it makes a record. */
+export interface Prepared extends Outbound {
+  /** Where in the params it stands. */
+  readonly path: string
+  /** The tier that it names, or else the default one. */
+  readonly tier: TierLayout
+  /** The caller named the tier. */
+  readonly tiered: boolean
+  /** The caller gave the id; a retry may bring it again. */
+  readonly named: boolean
+}
+
+/** The entries of one call, each with its id, and with the call's session where it has none of its own (§4.2). */
+export function prepareAll(parts: Parts, params: ParamsOf<'memory/remember'>): Prepared[] {
+  const layout = parts.layout()
+  const carried = params[EXTENSION]?.carried ?? []
+  const { session } = params
+  return params.records.map((entry, index) =>
+    prepare(parts, layout, {
+      entry: session === undefined || entry.session ? entry : copyWith(entry, { session }),
+      path: `records[${index}]`,
+      carried: carried[index] ?? undefined,
+    }),
+  )
+}
+
+interface Raw {
+  readonly entry: Entry
+  readonly path: string
+  readonly carried: Carried | undefined
+}
+
+function prepare(parts: Parts, layout: Layout, { entry, path, carried }: Raw): Prepared {
+  const tier = entry.tier === undefined ? layout.tiers[0] : tierNamed(layout, entry.tier)
+  if (tier === undefined)
+    throw new A2mError('INTERNAL_ERROR', 'no upstream has described itself yet')
+  if (Object.hasOwn(Object(entry.metadata?.value() ?? {}), EXTENSION))
+    throw reserved(`${path}.metadata`)
+  const id = entry.id ?? parts.newId()
+  const prepared: Prepared = {
+    entry: copyWith(entry, { id, tier: tier.name }),
+    carried,
+    path,
+    tier,
+    tiered: entry.tier !== undefined,
+    named: entry.id !== undefined,
+  }
+  if (entry.key === undefined || prepared.tiered) homeOf(prepared)
+  return prepared
+}
+
+/** Where an entry goes unless its key has a place already. Throws where nothing can be written there. */
+export function homeOf({ entry, path, tier }: Prepared): Source {
+  if (tier.home === undefined) {
+    throw invalidParams(`${path}.tier: nothing can be written to "${tier.name}": ${tier.homeless}`)
+  }
+  if (mixesOwners(tier.home, entry.owner ?? null)) {
+    throw invalidParams(
+      `${path}.tier: "${tier.name}" lives at ${tier.home.name}, which does not keep owners apart`,
+    )
+  }
+  return tier.home
+}
+
+/** Under which an id is looked up: what one owner sees by it. */
+export function wanted(owner: string | null, id: string): string {
+  return ownerKey(owner) + id
+}
