@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { type Bench, marked } from './subject.js'
 
 const NOTHING: readonly (readonly [string, object])[] = [
@@ -21,21 +22,24 @@ export function describeForgetting({ client, mark }: Bench): void {
     (await client().call('memory/timeline', { where, limit: 0 })).records.map(({ id }) => id)
 
   describe('forgetting', () => {
-    test.each(NOTHING)('%s is refused', async (_, params) => {
-      const where = marked(mark())
-      const ids = await write(['stays'], where)
-      expect(await client().code('memory/forget', params)).toBe(-32602)
-      expect(await left(where)).toEqual(ids)
-    })
+    test.each(NOTHING)(
+      `%s is refused ${meets('4.5/selector', '4.5/deliberate')}`,
+      async (_, params) => {
+        const where = marked(mark())
+        const ids = await write(['stays'], where)
+        expect(await client().code('memory/forget', params)).toBe(-32602)
+        expect(await left(where)).toEqual(ids)
+      },
+    )
 
     test.each([[{ ids: 'a' }], [{ ids: [5] }], [{ query: 5 }], [{ where: [] }], [{ tier: 5 }]])(
-      '%j is refused',
+      `%j is refused ${meets('7/invalid-params')}`,
       async (params) => {
         expect(await client().code('memory/forget', params)).toBe(-32602)
       },
     )
 
-    test('counts every record once and absent ones not at all', async () => {
+    test(`counts every record once and absent ones not at all ${meets('7/unknown-record', '2/core-methods')}`, async () => {
       const where = marked(mark())
       const [a = '', b = '', c = ''] = await write(['a', 'b', 'c'], where)
       const ids = [a, a, 'no such id', b, a]

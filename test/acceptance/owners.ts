@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { type Bench, type Client, marked } from './subject.js'
 
 async function write(client: Client, entries: readonly object[], where: object): Promise<string[]> {
@@ -98,7 +99,7 @@ export function describeOwners(bench: Bench): void {
       ['memory/recall', { where: { owner: 'ben' } }],
       ['memory/timeline', { where: { owner: ['anna', 'ben'] } }],
       ['memory/forget', { where: { owner: 'ben' } }],
-    ])('is refused: %s %j', async (method, params) => {
+    ])(`is refused: %s %j ${meets('6/disagreeing', '7/scope-denied')}`, async (method, params) => {
       expect(await client('anna').code(method, params)).toBe(-32005)
     })
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { Client, createMarks, type Open, type Subject, type Traits } from './subject.js'
 
 /** What a read-only memory has to hold when it is opened, written for anna in this order. */
@@ -25,11 +26,14 @@ export function describeReadOnlyMemory(name: string, open: Open, traits: Traits)
       return new Client({ subject, traits, owner: 'anna', newId })
     }
 
-    test.each(WRITES)('%s is -32004 before any other check', async (method, all) => {
-      for (const params of all) expect(await client().code(method, params)).toBe(-32004)
-    })
+    test.each(WRITES)(
+      `%s is -32004 before any other check ${meets('2.1/writes-refused', '2.1/all-or-none', '7/read-only')}`,
+      async (method, all) => {
+        for (const params of all) expect(await client().code(method, params)).toBe(-32004)
+      },
+    )
 
-    test('everything else is answered, and nothing has changed', async () => {
+    test(`everything else is answered, and nothing has changed ${meets('2.1/reads-answered')}`, async () => {
       const told = await client().call('memory/describe')
       expect(told.capabilities).toEqual(traits.capabilities)
       expect(told.methods).toContain('memory/remember')

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { type Bench, type Client, marked } from './subject.js'
 
 const DISHES = [
@@ -21,7 +22,7 @@ async function write(client: Client, contents: readonly string[], mark: string):
 /** memory/recall and memory/timeline (§4.3, §4.4, §5.3). */
 export function describeReading({ client, mark }: Bench): void {
   describe('recall', () => {
-    test('puts first what fits best, by falling scores', async () => {
+    test(`puts first what fits best, by falling scores ${meets('5.3/descending', '2/core-methods')}`, async () => {
       const where = marked(mark())
       const ids = await write(client(), DISHES, where.mark)
       const query = 'how often does the deploy key rotate?'
@@ -47,14 +48,17 @@ export function describeReading({ client, mark }: Bench): void {
       expect(records.map((record) => record.content)).toEqual([content])
     })
 
-    test.each([[undefined], ['']])('without a query (%j) gives the newest', async (query) => {
-      const where = marked(mark())
-      const ids = await write(client(), ['one', 'two', 'three'], where.mark)
-      const { records } = await client().call('memory/recall', { query, where, limit: 2 })
-      expect(records.map(({ id }) => id).sort()).toEqual(ids.slice(1).sort())
-    })
+    test.each([[undefined], ['']])(
+      `without a query (%j) gives the newest ${meets('4.3/no-query')}`,
+      async (query) => {
+        const where = marked(mark())
+        const ids = await write(client(), ['one', 'two', 'three'], where.mark)
+        const { records } = await client().call('memory/recall', { query, where, limit: 2 })
+        expect(records.map(({ id }) => id).sort()).toEqual(ids.slice(1).sort())
+      },
+    )
 
-    test('gives as many as asked for, and 0 is all', async () => {
+    test(`gives as many as asked for, and 0 is all ${meets('4.3/limit-zero')}`, async () => {
       const where = marked(mark())
       await write(client(), [...DISHES, ...DISHES, ...DISHES], where.mark)
       const count = async (params: object) =>
@@ -84,7 +88,7 @@ export function describeReading({ client, mark }: Bench): void {
   })
 
   describe('timeline', () => {
-    test('is in the order of creation', async () => {
+    test(`is in the order of creation ${meets('4.4/ascending', '2/core-methods')}`, async () => {
       const where = marked(mark())
       const ids = await write(client(), DISHES, where.mark)
       const { records } = await client().call('memory/timeline', { where })
@@ -93,7 +97,7 @@ export function describeReading({ client, mark }: Bench): void {
       expect(times).toEqual([...times].sort())
     })
 
-    test('gives the newest of them, and 0 is all', async () => {
+    test(`gives the newest of them, and 0 is all ${meets('4.4/newest')}`, async () => {
       const where = marked(mark())
       const ids = await write(client(), DISHES, where.mark)
       for (const limit of [1, 3, 5, 50]) {
@@ -103,7 +107,7 @@ export function describeReading({ client, mark }: Bench): void {
       expect((await client().call('memory/timeline', { where, limit: 0 })).records).toHaveLength(5)
     })
 
-    test('is no search', async () => {
+    test(`is no search ${meets('4.4/no-search')}`, async () => {
       const where = marked(mark())
       await write(client(), DISHES, where.mark)
       const { records } = await client().call('memory/timeline', {
@@ -126,7 +130,7 @@ export function describeReading({ client, mark }: Bench): void {
     ['memory/timeline', { limit: -1 }],
     ['memory/timeline', { where: 1 }],
     ['memory/timeline', { tier: 5 }],
-  ])('%s %j is refused', async (method, params) => {
+  ])(`%s %j is refused ${meets('7/invalid-params')}`, async (method, params) => {
     expect(await client().code(method, params)).toBe(-32602)
   })
 }

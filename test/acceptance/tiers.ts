@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { type Bench, type Client, marked } from './subject.js'
 
 const NOWHERE = 'no such tier'
@@ -25,7 +26,7 @@ export function describeTiers(bench: Bench): void {
   const [first, second] = traits.tiers
 
   describe('tiers', () => {
-    test('are told with the caller’s counts', async () => {
+    test(`are told with the caller’s counts ${meets('4.7/tiers')}`, async () => {
       const { tiers = [] } = await client().call('memory/describe')
       expect(tiers.map(({ name }) => name)).toEqual(traits.tiers)
       const before = await counts(client())
@@ -73,7 +74,7 @@ export function describeTiers(bench: Bench): void {
       expect(await tiersOf(client(), where)).toEqual([first])
     })
 
-    test('that do not exist are -32002, and nothing is written', async () => {
+    test(`that do not exist are -32002, and nothing is written ${meets('7/unknown-tier', '4.6/unknown-tier', '4.2/no-short-list')}`, async () => {
       const where = marked(mark())
       const bad = { content: 'bad', metadata: where, tier: NOWHERE }
       const records = [{ content: 'good', metadata: where }, bad]
@@ -96,7 +97,7 @@ function describePromote({ traits, client, mark }: Bench): void {
     (await client().call('memory/timeline', { where, limit: 0 })).records
 
   describe('promote', () => {
-    test('moves a record whole', async () => {
+    test(`moves a record whole ${meets('4.6/unknown-ids', '4.6/already-there')}`, async () => {
       const id = mark()
       const entry = { id, content: 'c', role: 'tool', metadata: { id, n: 1 }, tier: first }
       await client().call('memory/remember', { records: [entry] })
@@ -109,7 +110,7 @@ function describePromote({ traits, client, mark }: Bench): void {
       expect(recalled.records).toMatchObject([{ id, tier: second, created_at: before?.created_at }])
     })
 
-    test('takes the whole group along and nothing else', async () => {
+    test(`takes the whole group along and nothing else ${meets('3.4/moved-together')}`, async () => {
       const where = marked(mark())
       const group = `g-${where.mark}`
       const grouped = ['a', 'b', 'c'].map((content) => ({ content, group, metadata: where }))
@@ -158,7 +159,7 @@ function describePromote({ traits, client, mark }: Bench): void {
       [{ tier: 'x' }],
       [{ ids: 'a', tier: 'x' }],
       [{ ids: [1], tier: 'x' }],
-    ])('%j is refused', async (params) => {
+    ])(`%j is refused ${meets('4.6/required')}`, async (params) => {
       expect(await client().code('memory/promote', params)).toBe(-32602)
     })
   })
@@ -175,7 +176,7 @@ function describeConsolidate({ traits, client, mark }: Bench): void {
 
     const { spill } = traits
     test.skipIf(spill === undefined || traits.owners === undefined)(
-      'spills the oldest over capacity, groups whole',
+      `spills the oldest over capacity, groups whole ${meets('3.4/moved-together', '3.4/together')}`,
       async () => {
         if (spill === undefined) return
         const { tier, capacity, into } = spill

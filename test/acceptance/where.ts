@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { JsonText } from '../../src/protocol/json.js'
+import { meets } from '../support/meets.js'
 import type { Bench } from './subject.js'
 
 /** What is written for the table below, by name. */
@@ -61,7 +62,7 @@ export function describeWhere({ client, mark }: Bench): void {
       return own
     }
 
-    test.each(CASES)('%s', async (text, names) => {
+    test.each(CASES)(`%s ${meets('5.2/where', '5.2/any-of')}`, async (text, names) => {
       const prefix = await setUp()
       const all = Object.keys(ENTRIES).map((name) => `${prefix}-${name}`)
       const where = new JsonText(
@@ -86,7 +87,7 @@ export function describeWhere({ client, mark }: Bench): void {
       },
     )
 
-    test('forgets what it would have shown and nothing else', async () => {
+    test(`forgets what it would have shown and nothing else ${meets('5.2/where')}`, async () => {
       const prefix = mark()
       const records = ['a', 'b', 'c'].map((name) => ({
         id: `${prefix}-${name}`,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { type Bench, textOf } from './subject.js'
 
 const DESCRIBE = '"method":"memory/describe"'
@@ -27,12 +28,15 @@ const REFUSED: readonly (readonly [string, number, unknown])[] = [
 /** JSON-RPC as every binding carries it (§7, §8). */
 export function describeWire({ client, mark }: Bench): void {
   describe('on the wire', () => {
-    test.each(REFUSED)('%s is answered with %d', async (text, code, id) => {
-      const reply = JSON.parse((await client().send(text)) ?? 'null')
-      expect(reply).toMatchObject({ jsonrpc: '2.0', id, error: { code } })
-      expect(typeof reply.error.message).toBe('string')
-      expect(reply).not.toHaveProperty('result')
-    })
+    test.each(REFUSED)(
+      `%s is answered with %d ${meets('8/no-batch', '7/parse-error', '7/invalid-request')}`,
+      async (text, code, id) => {
+        const reply = JSON.parse((await client().send(text)) ?? 'null')
+        expect(reply).toMatchObject({ jsonrpc: '2.0', id, error: { code } })
+        expect(typeof reply.error.message).toBe('string')
+        expect(reply).not.toHaveProperty('result')
+      },
+    )
 
     test.each(['1', '1.0', '-0', '9007199254740993', '"text"', '"\\u0061"', '""'])(
       'an answer bears the id to the letter: %s',
@@ -43,7 +47,7 @@ export function describeWire({ client, mark }: Bench): void {
       },
     )
 
-    test('a reply is one line', async () => {
+    test(`a reply is one line ${meets('8.2/one-line')}`, async () => {
       const id = mark()
       await client().call('memory/remember', { records: [{ id, content: 'a\nb\r\nc' }] })
       const text = textOf({ jsonrpc: '2.0', id: 1, method: 'memory/timeline', params: {} })

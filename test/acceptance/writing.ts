@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { JsonText } from '../../src/protocol/json.js'
+import { meets } from '../support/meets.js'
 import { type Bench, marked } from './subject.js'
 
 const TO_THE_LETTER = [
@@ -51,7 +52,7 @@ export function describeWriting({ client, mark }: Bench): void {
   const written = (where: object) => client().call('memory/timeline', { where, limit: 0 })
 
   describe('writing', () => {
-    test('gives every entry an id of its own, in their order', async () => {
+    test(`gives every entry an id of its own, in their order ${meets('3.2/assigned', '4.2/ids')}`, async () => {
       const metadata = marked(mark())
       const records = Array.from({ length: 50 }, (_, n) => ({ content: `n${n}`, metadata }))
       const { ids } = await client().call('memory/remember', { records })
@@ -61,7 +62,7 @@ export function describeWriting({ client, mark }: Bench): void {
       expect(found.records.map(({ content }) => content)).toEqual(['n17'])
     })
 
-    test('keeps a caller’s id, and what is there under it', async () => {
+    test(`keeps a caller’s id, and what is there under it ${meets('3.2/one-record', '3.2/existing-id')}`, async () => {
       const id = `${mark()} / any text: ✓`
       const first = { id, content: 'first', metadata: { a: 1 } }
       expect(await client().call('memory/remember', { records: [first] })).toEqual({ ids: [id] })
@@ -70,7 +71,7 @@ export function describeWriting({ client, mark }: Bench): void {
       expect((await written({ id })).records).toMatchObject([{ id, content: 'first' }])
     })
 
-    test('makes one record of one id, twice in a batch or ten times at once', async () => {
+    test(`makes one record of one id, twice in a batch or ten times at once ${meets('3.2/one-record', '3.2/existing-id')}`, async () => {
       const [twice, often] = [mark(), mark()]
       const pair = [
         { id: twice, content: 'a' },
@@ -87,15 +88,18 @@ export function describeWriting({ client, mark }: Bench): void {
       expect((await written({ id: [twice, often] })).records).toHaveLength(2)
     })
 
-    test.each(TO_THE_LETTER)('brings metadata back to the letter: %s', async (text) => {
-      const id = mark()
-      const metadata = new JsonText(text)
-      await client().call('memory/remember', { records: [{ id, content: id, metadata }] })
-      const timeline = await written({ id })
-      expect(timeline.records.map((record) => record.metadata?.text)).toEqual([text])
-      const recalled = await client().call('memory/recall', { query: id, where: { id } })
-      expect(recalled.records.map((record) => record.metadata?.text)).toEqual([text])
-    })
+    test.each(TO_THE_LETTER)(
+      `brings metadata back to the letter: %s ${meets('3.1/metadata')}`,
+      async (text) => {
+        const id = mark()
+        const metadata = new JsonText(text)
+        await client().call('memory/remember', { records: [{ id, content: id, metadata }] })
+        const timeline = await written({ id })
+        expect(timeline.records.map((record) => record.metadata?.text)).toEqual([text])
+        const recalled = await client().call('memory/recall', { query: id, where: { id } })
+        expect(recalled.records.map((record) => record.metadata?.text)).toEqual([text])
+      },
+    )
 
     test.each(TEXTS)('brings content back as it was: %j', async (content) => {
       const id = mark()
@@ -103,7 +107,7 @@ export function describeWriting({ client, mark }: Bench): void {
       expect((await written({ id })).records.map((record) => record.content)).toEqual([content])
     })
 
-    test('stamps records in UTC with milliseconds', async () => {
+    test(`stamps records in UTC with milliseconds ${meets('3.3/timestamps', '3.3/no-numbers', '3.1/record')}`, async () => {
       const id = mark()
       const entry = { id, content: 'x', created_at: 1785233730123 }
       await client().call('memory/remember', { records: [entry] })
@@ -112,7 +116,7 @@ export function describeWriting({ client, mark }: Bench): void {
       expect(Math.abs(Date.parse(record?.created_at ?? '') - Date.now())).toBeLessThan(60_000)
     })
 
-    test('keeps role and group, and ignores what it does not know', async () => {
+    test(`keeps role and group, and ignores what it does not know ${meets('2/unknown-params', '4.2/undeclared-fields')}`, async () => {
       const id = mark()
       const entry = {
         id,
@@ -153,11 +157,14 @@ export function describeWriting({ client, mark }: Bench): void {
       expect(new Set(found.records.map(({ id }) => id))).toEqual(new Set(ids))
     })
 
-    test.each(MALFORMED)('refuses %s', async (_, params) => {
-      expect(await client().code('memory/remember', params)).toBe(-32602)
-    })
+    test.each(MALFORMED)(
+      `refuses %s ${meets('3.1/content', '4.2/records', '7/invalid-params')}`,
+      async (_, params) => {
+        expect(await client().code('memory/remember', params)).toBe(-32602)
+      },
+    )
 
-    test('writes nothing of a batch of which one entry is refused', async () => {
+    test(`writes nothing of a batch of which one entry is refused ${meets('4.2/no-short-list', '3.1/metadata-kept')}`, async () => {
       const metadata = marked(mark())
       for (const bad of [
         { content: 5 },

@@ -10,6 +10,7 @@ import {
 } from '../../../src/protocol/methods.js'
 import { serve } from '../../../src/protocol/serve.js'
 import { contextWithin } from '../../support/contexts.js'
+import { meets } from '../../support/meets.js'
 import { createRecorder } from '../../support/recorder.js'
 
 const context = contextWithin(1000)
@@ -40,13 +41,16 @@ async function codeOf(setting: ReturnType<typeof setUp>, method: string, params:
 describe('capabilities', () => {
   const others = METHOD_NAMES.filter((method) => SPECS[method].capability !== 'core')
 
-  test.each(others)('%s of an undeclared one is -32003 whatever its params', async (method) => {
-    const setting = setUp({ readOnly: true })
-    for (const params of [undefined, {}, [], 5, { ids: 7 }]) {
-      expect(await codeOf(setting, method, params)).toBe(-32003)
-    }
-    expect(setting.seen).toEqual([])
-  })
+  test.each(others)(
+    `%s of an undeclared one is -32003 whatever its params ${meets('2/undeclared', '2/undeclared-is-known')}`,
+    async (method) => {
+      const setting = setUp({ readOnly: true })
+      for (const params of [undefined, {}, [], 5, { ids: 7 }]) {
+        expect(await codeOf(setting, method, params)).toBe(-32003)
+      }
+      expect(setting.seen).toEqual([])
+    },
+  )
 
   test.each(others)('%s of a declared one is let through to its params', async (method) => {
     const setting = setUp({ declared: [SPECS[method].capability] })
@@ -59,12 +63,15 @@ describe('capabilities', () => {
     ['memory/forget', { tier: 'a' }],
     ['memory/forget', { ids: ['a'], tier: 'a' }],
     ['memory/remember', { records: [{ content: 'a' }, { content: 'b', tier: 'a' }] }],
-  ])('%s %j without tiers is -32003', async (method, params) => {
-    const setting = setUp({ declared: CAPABILITIES.filter((name) => name !== 'tiers') })
-    expect(await codeOf(setting, method, params)).toBe(-32003)
-    expect(await codeOf(setUp({ declared: ['tiers'] }), method, params)).toBeUndefined()
-    expect(setting.seen).toEqual([])
-  })
+  ])(
+    `%s %j without tiers is -32003 ${meets('4.2/undeclared-tier', '7/capability')}`,
+    async (method, params) => {
+      const setting = setUp({ declared: CAPABILITIES.filter((name) => name !== 'tiers') })
+      expect(await codeOf(setting, method, params)).toBe(-32003)
+      expect(await codeOf(setUp({ declared: ['tiers'] }), method, params)).toBeUndefined()
+      expect(setting.seen).toEqual([])
+    },
+  )
 
   test.each([
     ['memory/recall', { key_prefix: 'a' }],
@@ -97,7 +104,7 @@ describe('capabilities', () => {
   } as const
 
   test.each(Object.keys(fields) as (keyof typeof fields)[])(
-    'fields of %s are dropped where it is not declared, others kept',
+    `fields of %s are dropped where it is not declared, others kept ${meets('4.2/undeclared-fields')}`,
     async (undeclared) => {
       const declared = CAPABILITIES.filter((name) => name !== undeclared)
       const setting = setUp({ declared })
@@ -113,7 +120,7 @@ describe('capabilities', () => {
     },
   )
 
-  test('what only adds to an answer is dropped', async () => {
+  test(`what only adds to an answer is dropped ${meets('4.16/undeclared')}`, async () => {
     const setting = setUp({})
     const params = {
       query: 'q',

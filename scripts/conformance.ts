@@ -1,0 +1,5 @@
+/** `npm run conformance`: writes docs/conformance.md from the requirements and the tests that cite them. */
+import { writeFileSync } from 'node:fs'
+import { citations, conformancePage } from '../test/support/ledger.js'
+
+writeFileSync(new URL('../docs/conformance.md', import.meta.url), conformancePage(citations()))
