@@ -5,6 +5,7 @@ import type { Federation } from '../federation/federation.js'
 import type { Layout, TierLayout } from '../federation/layout.js'
 import type { Promised } from '../federation/promise.js'
 import { CAPABILITIES, type Description, methodsOf } from '../protocol/methods.js'
+import type { UpstreamVectors } from '../upstreams/profile.js'
 import type { Upstream } from '../upstreams/upstream.js'
 
 /** One upstream as it was last seen; what it says of itself is undefined where it never did. */
@@ -14,6 +15,7 @@ export interface UpstreamReport {
   readonly reason: string | undefined
   readonly protocol: string | undefined
   readonly capabilities: ReadonlySet<string> | undefined
+  readonly embeddings: UpstreamVectors | undefined
   readonly readOnly: boolean | undefined
   readonly tiers: readonly string[] | undefined
 }
@@ -55,6 +57,7 @@ function upstreamReport({ name, state, reason, profile }: Upstream): UpstreamRep
     reason,
     protocol: profile?.protocol,
     capabilities: profile?.capabilities,
+    embeddings: profile?.embeddings,
     readOnly: profile?.readOnly,
     tiers: profile?.tiers.map((tier) => tier.name),
   }

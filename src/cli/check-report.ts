@@ -64,15 +64,27 @@ function capabilityRows(report: Report, colours: Colours): Cell[][] {
       capability,
       ...upstreams.map((upstream) => has(upstream, capability)),
       capabilities.has(capability)
-        ? { text: 'yes', paint: colours.green }
+        ? { text: declared(report, capability), paint: colours.green }
         : { text: `no: ${why(report, capability)}`, paint: colours.dim },
     ]),
   ]
 }
 
-function has({ capabilities }: UpstreamReport, capability: Capability): string {
+function has({ capabilities, embeddings }: UpstreamReport, capability: Capability): string {
   if (capabilities === undefined) return '?'
-  return capabilities.has(capability) ? 'yes' : '-'
+  if (!capabilities.has(capability)) return '-'
+  return capability === 'embeddings' ? vectors(embeddings) : 'yes'
+}
+
+function declared({ space }: Report, capability: Capability): string {
+  return capability === 'embeddings' ? `yes: ${vectors(space)}` : 'yes'
+}
+
+/** How vectors are compared, how many numbers each has where that is fixed, and of which model they are where it is named. */
+function vectors(told: UpstreamReport['embeddings'] | Report['space']): string {
+  if (told === undefined) return 'not told how'
+  const { metric, dimensions, model } = told
+  return [metric, dimensions ?? 'any width', ...(model === undefined ? [] : [model])].join(', ')
 }
 
 function why({ withheld }: Report, capability: Capability): string {

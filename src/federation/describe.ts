@@ -6,6 +6,7 @@ import { PROTOCOL } from '../protocol/versions.js'
 import { countTiers, type TierCounts } from './counts.js'
 import type { TierLayout } from './layout.js'
 import type { Handler, Parts } from './parts.js'
+import type { Space } from './space.js'
 
 /** The truth of the moment for this caller: tier counts are its own. Capabilities are cut to its contract outside. */
 export const describe: Handler<ParamsOf<'memory/describe'>, Description> = async (
@@ -28,7 +29,7 @@ export function publicProfile(parts: Parts): Description {
 }
 
 function outline(parts: Parts, tell: (tier: TierLayout) => Tier): Description {
-  const { capabilities, limits } = parts.promise()
+  const { capabilities, limits, space } = parts.promise()
   return {
     protocol: PROTOCOL,
     name: parts.name,
@@ -36,8 +37,13 @@ function outline(parts: Parts, tell: (tier: TierLayout) => Tier): Description {
     methods: methodsOf(capabilities),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
     tiers: parts.layout().tiers.map(tell),
+    ...(space === undefined ? {} : { embeddings: vectorsOf(space) }),
     events: { push: false },
   }
+}
+
+function vectorsOf({ dimensions, metric, metrics, model }: Space): Description['embeddings'] {
+  return { dimensions, metric, metrics: [...metrics], ...(model === undefined ? {} : { model }) }
 }
 
 function tierOf(tier: TierLayout, { counts, stale }: TierCounts): Tier {

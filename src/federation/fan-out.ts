@@ -119,6 +119,9 @@ export function settle<M extends Method>(
   return report
 }
 
+/** Refusals that are about the call and not about the gateway's standing. */
+const THE_CALLERS: ReadonlySet<number> = new Set([CODES.INVALID_PARAMS, CODES.EMBEDDING_MISMATCH])
+
 function nobodyAnswered<M extends Method>(
   answers: readonly Answer<M>[],
   federation: FederationReport,
@@ -127,8 +130,8 @@ function nobodyAnswered<M extends Method>(
     .map(({ thrown }) => thrown)
     .filter((thrown) => thrown instanceof A2mError)
   const [first] = refusals
-  if (first?.code === CODES.INVALID_PARAMS && refusals.length === answers.length) {
-    return new A2mError('INVALID_PARAMS', first.message, { federation })
+  if (first && THE_CALLERS.has(first.code) && refusals.length === answers.length) {
+    return new A2mError(first.code, first.message, { federation })
   }
   return new A2mError('INTERNAL_ERROR', 'no upstream answered', { federation })
 }

@@ -36,6 +36,7 @@ import { listSessions } from './session-list.js'
 import { TermCache } from './terms.js'
 import { timeline } from './timeline.js'
 import { Uses } from './use.js'
+import { Width, withWidth } from './width.js'
 
 /** What a federation does that somebody may want to count or log. */
 export interface FederationEvents {
@@ -110,7 +111,8 @@ export async function createFederation(options: FederationOptions): Promise<Fede
 function createParts(options: FederationOptions, told: () => void): Parts {
   const { name, config, registry, state, clock, newId, events, log } = options
   const book = state.openBook({ ...log, now: clock.now })
-  const derive = derived(options)
+  const width = new Width(state.width)
+  const derive = derived(options, width)
   return {
     name,
     recall: config.recall,
@@ -133,6 +135,7 @@ function createParts(options: FederationOptions, told: () => void): Parts {
     }),
     knownCounts: createKnownCounts(),
     uses: new Uses(clock),
+    width,
     locks: new KeyedLock(clock),
     blame: events.blame,
     observeFusion: events.fusion,
@@ -140,19 +143,22 @@ function createParts(options: FederationOptions, told: () => void): Parts {
   }
 }
 
-/** Layout and promise, worked out anew only when an upstream has changed. */
-function derived({ config, registry, engines = {} }: FederationOptions) {
+/** Layout and promise, worked out anew only when an upstream or the width of vectors has changed. */
+function derived({ config, registry, engines = {} }: FederationOptions, vectors: Width) {
   const off = turnedOff(engines)
-  let revision = -1
-  let layout: Layout = layOut(config, registry.upstreams)
-  let promised = promise(layout, off)
+  const make = () => {
+    const layout = layOut(config, registry.upstreams)
+    return { layout, promised: promise(layout, { off, width: vectors.kept }) }
+  }
+  let revision = registry.revision()
+  let width = vectors.kept
+  let made = make()
   return () => {
-    if (revision !== registry.revision()) {
-      revision = registry.revision()
-      layout = layOut(config, registry.upstreams)
-      promised = promise(layout, off)
-    }
-    return { layout, promised }
+    if (revision === registry.revision() && width === vectors.kept) return made
+    revision = registry.revision()
+    width = vectors.kept
+    made = make()
+    return made
   }
 }
 
@@ -169,7 +175,7 @@ type Handlers = { readonly [M in Method]?: Handler<ParamsOf<M>, ResultOf<M>> }
 
 const HANDLERS: Handlers = {
   'memory/describe': describe,
-  'memory/remember': remember,
+  'memory/remember': withWidth(remember),
   'memory/recall': recall,
   'memory/timeline': timeline,
   'memory/forget': forget,

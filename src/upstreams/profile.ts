@@ -14,10 +14,22 @@ export interface UpstreamProfile {
   /** In the upstream's order; empty where it does not declare `tiers` and so has exactly one. Counts are of the reading. */
   readonly tiers: readonly Tier[]
   readonly limits: Limits
+  /** How it compares vectors; undefined where it declares no `embeddings`, or does not say how. */
+  readonly embeddings: UpstreamVectors | undefined
   /** It takes no writes from the gateway. */
   readonly readOnly: boolean
   /** It understands the extension (protocol/extension.ts). */
   readonly extended: boolean
+}
+
+/** What an upstream says of the vectors that it keeps (§3.7). */
+export interface UpstreamVectors {
+  /** How many numbers each has; null where none has fixed that. */
+  readonly dimensions: number | null
+  readonly metric: string
+  /** Every comparison that it could be configured for, the one in use among them. */
+  readonly metrics: readonly string[]
+  readonly model: string | undefined
 }
 
 const storedSchema = z.object({ description: descriptionSchema, readOnly: z.boolean() })
@@ -37,8 +49,20 @@ function profileOf(description: Description, readOnly: boolean): UpstreamProfile
     capabilities,
     tiers: capabilities.has('tiers') ? (description.tiers ?? []) : [],
     limits: description.limits ?? {},
+    embeddings: capabilities.has('embeddings') ? vectorsOf(description.embeddings) : undefined,
     readOnly,
     extended: description[EXTENSION] !== undefined,
+  }
+}
+
+function vectorsOf(told: Description['embeddings']): UpstreamVectors | undefined {
+  if (told === undefined) return undefined
+  const { dimensions, metric, metrics = [], model } = told
+  return {
+    dimensions,
+    metric,
+    metrics: [...new Set([metric, ...metrics])],
+    model: model || undefined,
   }
 }
 

@@ -9,6 +9,7 @@ const REPORT: Report = {
   capabilities: new Set(['core', 'tiers'] as const),
   readOnly: false,
   limits: { max_recall_limit: 50 },
+  space: undefined,
   withheld: new Map(
     CAPABILITIES.slice(2).map((name) => [
       name,
@@ -27,6 +28,7 @@ const REPORT: Report = {
       reason: undefined,
       protocol: 'a2m/0.1',
       capabilities: new Set(['core', 'tiers']),
+      embeddings: undefined,
       readOnly: false,
       tiers: ['semantic'],
     },
@@ -36,6 +38,7 @@ const REPORT: Report = {
       reason: 'connection refused',
       protocol: undefined,
       capabilities: undefined,
+      embeddings: undefined,
       readOnly: undefined,
       tiers: undefined,
     },

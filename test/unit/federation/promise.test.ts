@@ -135,7 +135,7 @@ test('what the configuration turns off is withheld, and says so', async () => {
   const layout = layOut({ upstreams: [upstream.config], tiers: [], recall: recallConfig }, [
     upstream,
   ])
-  const { capabilities, withheld } = promise(layout, new Map([['summarize', 'told so']]))
+  const { capabilities, withheld } = promise(layout, { off: new Map([['summarize', 'told so']]) })
   expect(capabilities.has('summarize')).toBe(false)
   expect(withheld.get('summarize')).toEqual(['told so'])
 })
