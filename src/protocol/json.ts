@@ -54,10 +54,12 @@ const MARK = '\u0010'
 /** Without its quotes: V8 searches for up to six characters several times as fast as for more. */
 const PRINTED_MARK = '\\u0010'
 
-/** Prints a value as JSON, each `JsonText` in it to the letter. */
+/** Prints a value as JSON, each `JsonText` in it to the letter and -0 with its sign, which JSON.stringify drops. */
 export function print(value: unknown): string {
-  const sources: string[] = []
-  collect(value, sources)
+  const found: Found = { sources: [], negativeZero: false }
+  collect(value, found)
+  if (found.negativeZero) return printPiecemeal(value)
+  const { sources } = found
   const text = JSON.stringify(value)
   if (sources.length === 0) return text
   const pieces = text.split(PRINTED_MARK)
@@ -69,28 +71,33 @@ export function print(value: unknown): string {
   return printed + pieces[sources.length]?.slice(1)
 }
 
-/** The sources in a value, in the order in which JSON.stringify comes to them. */
-function collect(value: unknown, sources: string[]): void {
-  if (typeof value !== 'object' || value === null) return
-  if (value instanceof JsonText) sources.push(value.text)
-  else if (Array.isArray(value)) for (const entry of value) collect(entry, sources)
+/** What a value holds that JSON.stringify would not print as it is. */
+interface Found {
+  /** In the order in which JSON.stringify comes to them. */
+  readonly sources: string[]
+  negativeZero: boolean
+}
+
+function collect(value: unknown, found: Found): void {
+  if (typeof value !== 'object' || value === null) {
+    if (Object.is(value, -0)) found.negativeZero = true
+  } else if (value instanceof JsonText) found.sources.push(value.text)
+  else if (Array.isArray(value)) for (const entry of value) collect(entry, found)
   else {
     const fields = value as Readonly<Record<string, unknown>>
-    for (const key of Object.keys(fields)) collect(fields[key], sources)
+    for (const key of Object.keys(fields)) collect(fields[key], found)
   }
 }
 
-/** For the rare value that itself holds what stands for a source: slower, never mistaken. */
+/** For the rare value that holds -0 or itself what stands for a source: slower, never mistaken. */
 function printPiecemeal(value: unknown): string {
   if (value instanceof JsonText) return value.text
+  if (Object.is(value, -0)) return '-0'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(printPiecemeal).join(',')}]`
   const fields = Object.entries(value).filter(([, field]) => field !== undefined)
   return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${printPiecemeal(field)}`).join(',')}}`
 }
-
-/** A message from a caller is held to every rule; a reply of an upstream is only searched for what must stay text. */
-export type Strictness = 'strict' | 'lenient'
 
 /**
  * Parses a JSON text and puts a `JsonText` wherever the source must survive: the `metadata` of each record (an element of an

@@ -156,12 +156,27 @@ describe('metadata comes back to the letter', () => {
 })
 
 describe('print', () => {
-  test('is JSON.stringify where there is no source to keep', () => {
+  test('is JSON.stringify where there is no source and no -0 to keep', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        expect(print(value)).toBe(JSON.stringify(value))
+        const printed = print(value)
+        expect(JSON.parse(printed)).toEqual(value)
+        expect(printed.replaceAll(/-0(?![.\d])/g, '0')).toBe(
+          JSON.stringify(value).replaceAll(/-0(?![.\d])/g, '0'),
+        )
       }),
     )
+  })
+
+  test('keeps every double to the bit, -0 too', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ noNaN: true, noDefaultInfinity: true })), (vector) => {
+        const text = print({ vector, metadata: new JsonText('{"n":-0.0}') })
+        expect(JSON.parse(text).vector).toEqual(vector)
+        expect(text).toContain('"n":-0.0}')
+      }),
+    )
+    expect(print([0, -0, { a: -0 }])).toBe('[0,-0,{"a":-0}]')
   })
 
   test.each([
