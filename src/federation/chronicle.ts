@@ -61,16 +61,19 @@ export interface PagesOptions {
   readonly newId: () => string
   /** Called after something was told. */
   readonly told: () => void
+  /** See `Parts`. */
+  readonly step: (name: string) => void
 }
 
 /** A chronicle on disk. */
-export function createPages({ book, newId, told }: PagesOptions): Pages {
+export function createPages({ book, newId, told, step }: PagesOptions): Pages {
   const open = new Map<string, Intent>()
   return {
     begin(intent) {
       const id = newId()
       journalled('not_sent', () => book.begin(id, JSON.stringify(intent)))
       open.set(id, intent)
+      step('intended')
       return {
         id,
         note: (owner, part) => {
@@ -79,7 +82,9 @@ export function createPages({ book, newId, told }: PagesOptions): Pages {
         },
         done(...changes) {
           if (!open.delete(id)) return
+          step('telling')
           journalled('unknown', () => book.end(id, addressed(intent, changes)))
+          step('told')
           if (changes.length > 0) told()
         },
         unknown: () => void open.delete(id),

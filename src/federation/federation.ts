@@ -19,7 +19,9 @@ import { consolidate } from './consolidate.js'
 import { createKnownCounts } from './counts.js'
 import { describe, publicProfile } from './describe.js'
 import { digestOf, type Engines, turnedOff } from './digesting.js'
+import { Echoes } from './echoes.js'
 import { readEvents } from './events.js'
+import { fetch } from './fetch.js'
 import { forget } from './forget.js'
 import { type Layout, layOut } from './layout.js'
 import { Lexical } from './lexical.js'
@@ -33,6 +35,7 @@ import { reinforce } from './reinforce.js'
 import { remember } from './remember.js'
 import { closeSession } from './session-close.js'
 import { listSessions } from './session-list.js'
+import { Tail } from './tail.js'
 import { TermCache } from './terms.js'
 import { timeline } from './timeline.js'
 import { Uses } from './use.js'
@@ -44,6 +47,8 @@ export interface FederationEvents {
   readonly fusion: Parts['observeFusion']
   /** Something that was under way at a stop could not be finished yet; for people. */
   readonly unfinished: (problem: string) => void
+  /** What keeps an upstream's events from being told, or has left a gap in them; for people. */
+  readonly tail: (upstream: string, problem: string) => void
 }
 
 export interface FederationOptions {
@@ -54,6 +59,8 @@ export interface FederationOptions {
   readonly state: State
   readonly tokenizer: Tokenizer
   readonly clock: Clock
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number
   readonly newId: () => string
   readonly ownerMismatch: OwnerMismatch
   readonly engines?: Engines
@@ -84,13 +91,15 @@ const RECOVERY_PATIENCE = 30_000
  * leaves the registry and the state, which it did not open, to their owner.
  */
 export async function createFederation(options: FederationOptions): Promise<Federation> {
-  const { registry, ownerMismatch, events, clock, tokenizer, engines = {} } = options
+  const { registry, ownerMismatch, events, log, clock, random, tokenizer, engines = {} } = options
   await registry.settled(START_PATIENCE)
   const changes = new Listeners()
   const parts = createParts(options, () => changes.wake())
   const context = () => internalContext(clock.monotonic() + RECOVERY_PATIENCE)
   const recovery = new Recovery(parts, context, events.unfinished)
   await recovery.start()
+  const tail = log.tail && new Tail({ parts, context, random, problem: events.tail, ...log.tail })
+  tail?.start()
   const settled = () => whenKnown(parts, registry)
   const digest = digestOf(engines, { tokenizer, parts, settled })
   const inner = withScope(withDigest(methods(parts, settled), digest), ownerMismatch)
@@ -101,7 +110,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
     publicProfile: () => ({ ...publicProfile(parts), ...digestOffer(digest) }),
     report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
     async close() {
-      await recovery.stop()
+      await Promise.all([tail?.stop(), recovery.stop()])
       await parts.uses.settled(undefined)
       parts.lexical.close()
     },
@@ -110,6 +119,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
 
 function createParts(options: FederationOptions, told: () => void): Parts {
   const { name, config, registry, state, clock, newId, events, log } = options
+  const step = options.step ?? (() => {})
   const book = state.openBook({ ...log, now: clock.now })
   const width = new Width(state.width)
   const derive = derived(options, width)
@@ -123,8 +133,9 @@ function createParts(options: FederationOptions, told: () => void): Parts {
     newId,
     journal: state.journal,
     carried: state.carried,
-    chronicle: createPages({ book, newId, told }),
+    chronicle: createPages({ book, newId, told, step }),
     book,
+    echoes: log.tail && new Echoes(book.tails, clock),
     told,
     lexical: new Lexical({
       weight: config.recall.voters.lexical,
@@ -139,7 +150,7 @@ function createParts(options: FederationOptions, told: () => void): Parts {
     locks: new KeyedLock(clock),
     blame: events.blame,
     observeFusion: events.fusion,
-    step: options.step ?? (() => {}),
+    step,
   }
 }
 
@@ -180,6 +191,7 @@ const HANDLERS: Handlers = {
   'memory/timeline': timeline,
   'memory/forget': forget,
   'memory/promote': promote,
+  'memory/fetch': fetch,
   'memory/consolidate': consolidate,
   'memory/reinforce': reinforce,
   'memory/session/list': listSessions,
