@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { emptyFolder, fileIn, LISTENING, MAIN, Program, run } from '../support/gateway-process.js'
+import { meets } from '../support/meets.js'
 
 const TOKEN = 'a2m_test'
 const SHA256 = createHash('sha256').update(TOKEN).digest('hex')
@@ -30,7 +31,7 @@ function store(args: readonly string[], cwd = emptyFolder()): Program {
 }
 
 describe('over HTTP', () => {
-  test('without a token: no scopes, no extension, only what belongs to nobody', async () => {
+  test(`without a token: no scopes, no extension, only what belongs to nobody ${meets('6/unauthenticated', '8.3/authenticated')}`, async () => {
     const url = await store(['--http', '0', '--tiers', 'semantic,skills']).told(LISTENING)
     const { result } = await call(url, 'describe', {})
     expect(result).toMatchObject({
@@ -47,7 +48,7 @@ describe('over HTTP', () => {
     expect(JSON.stringify(recalled.result)).not.toContain('owner')
   })
 
-  test('with a token: its holder alone, for every owner, and as a gateway', async () => {
+  test(`with a token: its holder alone, for every owner, and as a gateway ${meets('8.3/authenticated')}`, async () => {
     const program = store(['--http', '0', '--token-sha256', SHA256])
     const url = await program.told(LISTENING)
     expect(await call(url, 'describe', {})).toEqual({ error: { code: 401 } })
@@ -94,7 +95,7 @@ describe('over stdio', () => {
   const DESCRIBE = '{"jsonrpc":"2.0","id":"x","method":"memory/describe"}\n'
 
   test.each([[['store', '--path', 'a.db', '--stdio']], [['stdio']]])(
-    '%j: nothing but replies on stdout, and the end of the input is the end',
+    `%j: nothing but replies on stdout, and the end of the input is the end ${meets('8.2/stdout', '8.2/end')}`,
     async (args) => {
       const { code, stdout } = await run(args, { input: `${DESCRIBE}\n{"jsonrpc":"2.0"}\n` })
       const lines = stdout

@@ -5,6 +5,7 @@ import { HTTP_LIMITS } from '../../src/edge/http.js'
 import { createIdentity } from '../../src/identity/identity.js'
 import { newKey } from '../../src/identity/keys.js'
 import { A2mError } from '../../src/protocol/errors.js'
+import { meets } from '../support/meets.js'
 import {
   head,
   JSON_HEADERS,
@@ -46,18 +47,21 @@ test.each([
   ['two', [ALLOWED, 'https://evil.example']],
   ['the same twice', [ALLOWED, ALLOWED]],
   ['empty', ''],
-])('an Origin that is %s is refused on every route', async (_, origin) => {
-  const calls: unknown[] = []
-  const { port } = await startEdge((call) => calls.push(call), { allowedOrigins: [ALLOWED] })
-  for (const path of ROUTES) {
-    const { status, body } = await raw(port, path, { ...JSON_HEADERS, origin })
-    expect({ path, status }).toEqual({ path, status: 403 })
-    expect(JSON.parse(body)).toHaveProperty('error')
-  }
-  expect(calls).toEqual([])
-})
+])(
+  `an Origin that is %s is refused on every route ${meets('8.3.1/refused')}`,
+  async (_, origin) => {
+    const calls: unknown[] = []
+    const { port } = await startEdge((call) => calls.push(call), { allowedOrigins: [ALLOWED] })
+    for (const path of ROUTES) {
+      const { status, body } = await raw(port, path, { ...JSON_HEADERS, origin })
+      expect({ path, status }).toEqual({ path, status: 403 })
+      expect(JSON.parse(body)).toHaveProperty('error')
+    }
+    expect(calls).toEqual([])
+  },
+)
 
-test('an allowed Origin is let in, and one that is absent', async () => {
+test(`an allowed Origin is let in, and one that is absent ${meets('8.3.1/absent')}`, async () => {
   const { port } = await startEdge(() => NOTHING, { allowedOrigins: [ALLOWED, 'null'] })
   expect(await raw(port, '/', { ...JSON_HEADERS, origin: ALLOWED })).toMatchObject({ status: 200 })
   expect(await raw(port, '/', JSON_HEADERS)).toMatchObject({ status: 200 })
@@ -142,7 +146,7 @@ async function rawTwice(port: number, values: readonly string[]): Promise<string
   return client.send(head(...lines, 'content-length: 0')).until(/\}$/)
 }
 
-test('the key decides the caller', async () => {
+test(`the key decides the caller ${meets('6/principal')}`, async () => {
   const { url } = await startEdge(
     ({ context: { caller } }) => ({ records: [], prompt: JSON.stringify(caller) }),
     { identity },
@@ -157,7 +161,7 @@ test('the key decides the caller', async () => {
 })
 
 test.each(['a2m/0.2', 'a2m/1.0', 'a2m/0.1.0', 'A2M/0.1', '0.1', '', 'a2m/0.1, a2m/0.1'])(
-  'the version %j is refused before the body is read',
+  `the version %j is refused before the body is read ${meets('8.3.2/refused')}`,
   async (version) => {
     const { port } = await startEdge(() => NOTHING)
     const client = await RawClient.open(port)
@@ -172,7 +176,7 @@ test.each(['a2m/0.2', 'a2m/1.0', 'a2m/0.1.0', 'A2M/0.1', '0.1', '', 'a2m/0.1, a2
   },
 )
 
-test('a version that is spoken is served, and so is none', async () => {
+test(`a version that is spoken is served, and so is none ${meets('8.3.2/absent')}`, async () => {
   const { url } = await startEdge(() => NOTHING)
   for (const headers of [{}, { 'a2m-protocol-version': 'a2m/0.1' }]) {
     expect((await post(url, message(), headers)).status).toBe(200)
@@ -248,7 +252,7 @@ test.each([
   ['a number', '1', -32600],
   ['null', 'null', -32600],
   ['no version of JSON-RPC', '{"method":"memory/recall"}', -32600],
-])('%s is answered in a 200 with id null', async (_, body, code) => {
+])(`%s is answered in a 200 with id null ${meets('8.3/array')}`, async (_, body, code) => {
   const { url } = await startEdge(() => NOTHING)
   const response = await post(url, body)
   expect(response.status).toBe(200)
@@ -279,17 +283,20 @@ test.each([
   ['params by position', message({ id: undefined, params: [1] })],
   ['a memory that fails', message({ id: undefined })],
   ['a memory that serves', message({ id: undefined, method: 'memory/timeline' })],
-])('a notification with %s is 202 and nothing more', async (_, body) => {
-  const { url, reports } = await startEdge(({ method }) => {
-    if (method === 'memory/recall') throw new A2mError('INTERNAL_ERROR', 'broken')
-    return NOTHING
-  })
-  const response = await post(url, body)
-  expect(response.status).toBe(202)
-  expect(await response.text()).toBe('')
-  expect(response.headers.get('content-type')).toBeNull()
-  expect(reports).toMatchObject([{ ending: 'silent', bytesOut: 0 }])
-})
+])(
+  `a notification with %s is 202 and nothing more ${meets('8.3/notification')}`,
+  async (_, body) => {
+    const { url, reports } = await startEdge(({ method }) => {
+      if (method === 'memory/recall') throw new A2mError('INTERNAL_ERROR', 'broken')
+      return NOTHING
+    })
+    const response = await post(url, body)
+    expect(response.status).toBe(202)
+    expect(await response.text()).toBe('')
+    expect(response.headers.get('content-type')).toBeNull()
+    expect(reports).toMatchObject([{ ending: 'silent', bytesOut: 0 }])
+  },
+)
 
 test('200 calls at once, all with id 1, of two callers: each gets its own', async () => {
   const { url } = await startEdge(

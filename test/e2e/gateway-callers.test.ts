@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { MAIN } from '../support/gateway-process.js'
 import { type Gateway, keyEntry, keyOf, startGateway } from '../support/gateway-under-test.js'
 import { BEHAVIOURS } from '../support/http-behaviours.js'
+import { meets } from '../support/meets.js'
 import type { PlainOptions } from '../support/plain-memory.js'
 import { PlainServer } from '../support/plain-server.js'
 
@@ -85,7 +86,7 @@ describe('the owner of another', () => {
     ['memory/remember', { owner: 'anna', records: [entry, { ...entry, owner: 'ben' }] }],
   ] as const
 
-  test('is refused in params, in where and in records, and nothing happens', async () => {
+  test(`is refused in params, in where and in records, and nothing happens ${meets('6/disagreeing', '7/scope-denied')}`, async () => {
     const { gateway, server } = await overHttp()
     await gateway.remember({ content: 'of ben', role: 'user' }, ben)
     const before = server.requests.length
@@ -96,7 +97,7 @@ describe('the owner of another', () => {
     expect(server.contents).toEqual(['of ben'])
   })
 
-  test('is passed over with owner_mismatch: ignore', async () => {
+  test(`is passed over with owner_mismatch: ignore ${meets('6/disagreeing')}`, async () => {
     const { gateway, server } = await overHttp({}, { owner_mismatch: 'ignore' })
     await gateway.remember({ content: 'of ben' }, ben)
     await gateway.call('memory/remember', { owner: 'ben', records: [entry] }, anna)
@@ -130,7 +131,7 @@ test('records of others that an upstream gives out are dropped and counted', asy
   expect(await gateway.metric('a2m_foreign_records_total{upstream="web"}')).toBe(2)
 })
 
-test('without a key that is known: 401 before anything else', async () => {
+test(`without a key that is known: 401 before anything else ${meets('8.3/authenticated')}`, async () => {
   const credentials = {
     'another key': 'Bearer nobody-has-this',
     'a key with a letter less': `Bearer ${keyOf('anna').slice(0, -1)}`,

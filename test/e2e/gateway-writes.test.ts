@@ -3,6 +3,7 @@ import type { A2mError } from '../../src/protocol/errors.js'
 import { emptyFolder } from '../support/gateway-process.js'
 import { type ConfigFile, type Gateway, startGateway } from '../support/gateway-under-test.js'
 import { BEHAVIOURS } from '../support/http-behaviours.js'
+import { meets } from '../support/meets.js'
 import {
   type Conduct,
   type Exchange,
@@ -110,7 +111,7 @@ describe('a batch over two upstreams of which the second fails', () => {
     { content: 'quay in one again', tier: 'one' },
   ]
 
-  test('is an error, and nothing of it is recalled', async () => {
+  test(`is an error, and nothing of it is recalled ${meets('4.2/no-short-list')}`, async () => {
     const { gateway, first, second } = await overTwo()
     for (const [conduct, outcome] of [
       ['down', 'not_sent'],

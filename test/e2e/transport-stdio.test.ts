@@ -14,6 +14,7 @@ import { createStdioWire, type StdioOptions } from '../../src/transport/stdio.js
 import { badChild } from '../support/bad-child.js'
 import { contextWithin } from '../support/contexts.js'
 import { Log } from '../support/log.js'
+import { meets } from '../support/meets.js'
 
 const opened: Memory[] = []
 afterEach(async () => {
@@ -77,7 +78,7 @@ test('200 calls at once each get their own answer', async () => {
   expect(noise.all).toEqual([])
 })
 
-test('answers are matched by id, in whatever order they come', async () => {
+test(`answers are matched by id, in whatever order they come ${meets('8.2/interleaved')}`, async () => {
   const { memory } = setUp(badChild('out_of_order'))
   const answers = await Promise.all([recall(memory, 'one'), recall(memory, 'two')])
   expect(answers).toEqual(['one', 'two'])
@@ -99,7 +100,7 @@ test.each(NOISY)('%s on stdout is counted and survived', async (kind, expected) 
   expect(noise.all).toEqual(expected)
 })
 
-test('notifications are handed on and answers still found', async () => {
+test(`notifications are handed on and answers still found ${meets('8.2/interleaved')}`, async () => {
   const { memory, notifications, noise } = setUp(badChild('notifying'))
   expect(await recall(memory, 'q')).toBe('q')
   expect(notifications.all).toEqual(['memory/event'])

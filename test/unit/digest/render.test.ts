@@ -4,6 +4,7 @@ import type { PromptRequest } from '../../../src/digest/prompt-request.js'
 import { type Order, render } from '../../../src/digest/render.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import { anyText } from '../../support/any-text.js'
+import { meets } from '../../support/meets.js'
 import { sampleRecord } from '../../support/sample-records.js'
 
 type Asked = Partial<Pick<PromptRequest, 'style' | 'budget' | 'cite'>>
@@ -132,7 +133,7 @@ describe('a budget', () => {
     expect(ids({ style: 'facts', budget: 13 }, 'creation')).toEqual(['id-2', 'id-3'])
   })
 
-  test('takes what it cannot hold at all away, and keeps the rest', () => {
+  test(`takes what it cannot hold at all away, and keeps the rest ${meets('4.16/whole-records')}`, () => {
     const long = sampleRecord(0, { content: 'x'.repeat(50) })
     expect(ids({ style: 'facts', budget: 20 }, 'relevance', [long, ...records])).toHaveLength(3)
   })

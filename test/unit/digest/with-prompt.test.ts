@@ -5,6 +5,7 @@ import { Cancellation } from '../../../src/protocol/cancellation.js'
 import { checkParams } from '../../../src/protocol/checks.js'
 import { Fault } from '../../../src/protocol/errors.js'
 import { contextWithin } from '../../support/contexts.js'
+import { meets } from '../../support/meets.js'
 import { createRecorder } from '../../support/recorder.js'
 import { sampleRecord } from '../../support/sample-records.js'
 
@@ -47,7 +48,7 @@ describe('prompt', () => {
   )
 
   test.each([[true], [{}], [{ style: 'facts' }], [{ style: null, budget: null }], [{ colour: 1 }]])(
-    '%j adds text, and leaves the rest as it is',
+    `%j adds text, and leaves the rest as it is ${meets('4.16/additional')}`,
     async (prompt) => {
       const { recall, seen } = setUp()
       expect(await recall(prompt)).toEqual({
@@ -74,15 +75,18 @@ describe('prompt', () => {
     ['yes'],
     [[]],
     [1],
-  ])('%j is refused before anything is asked', async (prompt) => {
-    const { memory, seen } = setUp()
-    const call = async () => {
-      const params = checkParams('memory/timeline', { prompt })
-      return memory.call('memory/timeline', params, context)
-    }
-    await expect(call()).rejects.toMatchObject({ code: -32602 })
-    expect(seen).toEqual([])
-  })
+  ])(
+    `%j is refused before anything is asked ${meets('4.16/unoffered', '4.16/no-substitute')}`,
+    async (prompt) => {
+      const { memory, seen } = setUp()
+      const call = async () => {
+        const params = checkParams('memory/timeline', { prompt })
+        return memory.call('memory/timeline', params, context)
+      }
+      await expect(call()).rejects.toMatchObject({ code: -32602 })
+      expect(seen).toEqual([])
+    },
+  )
 
   test('is told in describe', async () => {
     const styles = ['facts', 'transcript', 'auto']
@@ -99,7 +103,7 @@ describe('prompt', () => {
 })
 
 describe('a model', () => {
-  test('is asked only where it is asked for', async () => {
+  test(`is asked only where it is asked for ${meets('4.16/template')}`, async () => {
     const { recall, questions } = setUp('text')
     for (const prompt of [true, {}, { method: 'template', model: 'small' }, { method: 'none' }]) {
       await recall(prompt)
@@ -141,7 +145,7 @@ describe('a model', () => {
     })
   })
 
-  test('of another name is refused', async () => {
+  test(`of another name is refused ${meets('4.16/unoffered', '4.16/no-substitute')}`, async () => {
     const { recall, seen } = setUp('text')
     const wrong = recall({ method: 'model', model: 'big' })
     await expect(wrong).rejects.toMatchObject({

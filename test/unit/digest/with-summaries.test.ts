@@ -11,6 +11,7 @@ import { withScope } from '../../../src/protocol/scope.js'
 import { Tokenizer } from '../../../src/text/tokenizer.js'
 import { contextWithin } from '../../support/contexts.js'
 import { ownerContext } from '../../support/federation-contexts.js'
+import { meets } from '../../support/meets.js'
 import { PlainMemory } from '../../support/plain-memory.js'
 
 const context = contextWithin(5000)
@@ -49,7 +50,7 @@ function setUp(summarizer: Summarizer = createExtractor(new Tokenizer()), longes
 const ofTier = (content: string) => ({ content, tier: 'episodic' })
 
 describe('a summary', () => {
-  test('is one record that says what it was made from, and the sources stay', async () => {
+  test(`is one record that says what it was made from, and the sources stay ${meets('4.15/sources')}`, async () => {
     const { write, summarize, plain } = setUp()
     const ids = await write(...FACTS.map(ofTier), ofTier('ok, thanks!'))
     const before = [...plain.records]
@@ -106,7 +107,7 @@ describe('a summary', () => {
     expect(records[0]?.content).toBe(FACTS.slice(0, 2).join('\n'))
   })
 
-  test('is declined where there is nothing to say, and nothing is written', async () => {
+  test(`is declined where there is nothing to say, and nothing is written ${meets('4.15/declined')}`, async () => {
     const { write, summarize, plain } = setUp()
     await write(ofTier('ok, thanks!'), ofTier(''), ofTier('Where are the keys of the vault?'))
     expect(await summarize({ tier: 'episodic' })).toEqual({ records: [], read: 3, written: 0 })

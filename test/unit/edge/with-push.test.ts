@@ -9,6 +9,7 @@ import type { Connection, Context } from '../../../src/protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../../../src/protocol/methods.js'
 import { systemClock } from '../../../src/protocol/time.js'
 import { contextOf, ownerContext } from '../../support/federation-contexts.js'
+import { meets } from '../../support/meets.js'
 
 type Events = ResultOf<'memory/events'>['events']
 
@@ -73,7 +74,7 @@ const numbers = (heard: readonly unknown[]) =>
 const subscribe = (served: Pushing, context: Context, params = {}) =>
   served.call('memory/events/subscribe', params, context)
 
-test('pushes each event once, in order, as one notification', async () => {
+test(`pushes each event once, in order, as one notification ${meets('4.13/one-log', '8/no-requests')}`, async () => {
   const { served, add, all } = subject()
   const { heard, context } = line()
   add()
@@ -86,7 +87,7 @@ test('pushes each event once, in order, as one notification', async () => {
   )
 })
 
-test('declares push where the connection has it, and refuses to subscribe where not', async () => {
+test(`declares push where the connection has it, and refuses to subscribe where not ${meets('4.13/told', '4.13/truthful', '4.13/refused', '4.14/no-op')}`, async () => {
   const { served } = subject()
   const { context } = line()
   expect((await served.call('memory/describe', {}, context)).events).toEqual({ push: true })
@@ -97,7 +98,7 @@ test('declares push where the connection has it, and refuses to subscribe where 
   expect(left).toEqual({ subscribed: false })
 })
 
-test('says nothing before subscribe, after unsubscribe, and on another connection', async () => {
+test(`says nothing before subscribe, after unsubscribe, and on another connection ${meets('4.13/opt-in', '4.13/ends')}`, async () => {
   const { served, add } = subject()
   const [one, two] = [line(), line()]
   add()
@@ -111,7 +112,7 @@ test('says nothing before subscribe, after unsubscribe, and on another connectio
   await served.call('memory/events/unsubscribe', {}, one.context)
 })
 
-test('ends with the connection, and reads the log no more', async () => {
+test(`ends with the connection, and reads the log no more ${meets('4.13/ends')}`, async () => {
   const { served, add, state } = subject()
   const { heard, closed, context } = line()
   await subscribe(served, context)

@@ -11,6 +11,7 @@ import {
   RETENTION,
   type Retention,
 } from '../../../src/events/log.js'
+import { meets } from '../../support/meets.js'
 
 let database: Database.Database
 let now: number
@@ -238,7 +239,7 @@ test('a cursor of another log, or of a future that is no more, begins at the old
   }
 })
 
-test('beyond the bound the oldest go, and who has not read them is told', () => {
+test(`beyond the bound the oldest go, and who has not read them is told ${meets('4.12/reset')}`, () => {
   const log = open({ keep: 3 })
   const start = log.head()
   append(log, written('a'))
@@ -347,7 +348,7 @@ const change = (n: number, kind: number, owners: readonly (string | null)[]): Ch
   )
 }
 
-test('pollers see every event that is kept once and in order, whatever is written, kept and asked in between', () => {
+test(`pollers see every event that is kept once and in order, whatever is written, kept and asked in between ${meets('4.12/exactly-once')}`, () => {
   const step = fc.oneof(
     fc.record({
       append: fc.nat(4),

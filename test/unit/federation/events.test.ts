@@ -15,6 +15,7 @@ import {
   tierConfig,
 } from '../../support/federation.js'
 import { anyContext, ownerContext } from '../../support/federation-contexts.js'
+import { meets } from '../../support/meets.js'
 
 const alice = () => ownerContext('alice')
 const bob = () => ownerContext('bob')
@@ -94,7 +95,7 @@ const write = (
 const four = (prefix: string) =>
   ['1', '2', '3', '4'].map((n) => ({ id: `${prefix}${n}`, content: `note ${n}` }))
 
-test('every write is told as what it was, to those alone whose records it is about', async () => {
+test(`every write is told as what it was, to those alone whose records it is about ${meets('4.12/scoped', '4.12/event')}`, async () => {
   const opened = await gateway()
   const { federation } = opened
   const [a, b, all] = await Promise.all(
@@ -143,7 +144,7 @@ test('what changes nothing is not told, but for a consolidate, which is always o
   expect(await told(opened, anyContext(), cursor)).toHaveLength(2)
 })
 
-test('a consolidate of everybody is one event, in which each owner sees its own counts', async () => {
+test(`a consolidate of everybody is one event, in which each owner sees its own counts ${meets('4.12/coalesced')}`, async () => {
   const opened = await gateway()
   await write(opened, alice(), four('a'))
   await write(opened, bob(), four('b').slice(0, 3))
@@ -181,7 +182,7 @@ test('cursors and events outlive a restart', async () => {
   expect((await told(after, alice(), middle)).map(({ id }) => id)).toEqual(['b'])
 })
 
-test('beyond what is kept a cursor is reset', async () => {
+test(`beyond what is kept a cursor is reset ${meets('4.12/reset')}`, async () => {
   const opened = await gateway(undefined, { log: { keep: 2 } })
   const cursor = await start(opened, alice())
   await write(opened, alice(), four('a'))
@@ -276,7 +277,7 @@ test('a write that was refused leaves nothing to be told', async () => {
 
 type Polled = ResultOf<'memory/events'>
 
-test('pollers of both owners see their own events, once, while both write at once', async () => {
+test(`pollers of both owners see their own events, once, while both write at once ${meets('4.12/exactly-once', '4.12/scoped')}`, async () => {
   const opened = await gateway()
   const seen = new Map<string, unknown[]>()
   const watch = async (owner: string) => {

@@ -4,6 +4,7 @@ import type { MemoryRecord } from '../../../src/protocol/records.js'
 import { type TestFederation, tierConfig } from '../../support/federation.js'
 import { contextOf, ownerContext } from '../../support/federation-contexts.js'
 import { caller, errorOf, KEYED, keyedMemory, overTiers } from '../../support/keyed.js'
+import { meets } from '../../support/meets.js'
 import { Faulty, PlainMemory } from '../../support/plain-memory.js'
 
 let fixture: TestFederation | undefined
@@ -24,7 +25,7 @@ const asked = (memory: PlainMemory, method: string) =>
   memory.asked.filter((call) => call.method === method)
 
 describe('one record a key', () => {
-  test('the first write is revision 0, the next is made where the record lives', async () => {
+  test(`the first write is revision 0, the next is made where the record lives ${meets('3.6/replacement')}`, async () => {
     const { a, b, c, remember, fetch } = await three()
     const [id] = await remember({ key: 'user/city', content: 'Rome', tier: 'b' })
     expect(await fetch('user/city')).toMatchObject({ id, content: 'Rome', revision: 0, tier: 'b' })
@@ -90,7 +91,7 @@ describe('one record a key', () => {
     expect(await fetch('k')).toMatchObject({ content: '4', revision: 4, tier: 'c' })
   })
 
-  test('two owners have each their own', async () => {
+  test(`two owners have each their own ${meets('3.6/per-owner')}`, async () => {
     await three()
     const of = (owner: string) => caller(fixture as TestFederation, () => ownerContext(owner))
     await of('alice').remember({ key: 'k', content: 'of alice', tier: 'b' })

@@ -3,6 +3,7 @@ import { JsonText } from '../../../src/protocol/json.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import { openFederation, type TestFederation, tierConfig } from '../../support/federation.js'
 import { anyContext, contextOf, ownerContext } from '../../support/federation-contexts.js'
+import { meets } from '../../support/meets.js'
 import { PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
 
 let fixture: TestFederation
@@ -281,7 +282,7 @@ test('what is asked of a store is clamped to its maximum, and a selection is for
   expect(small.records).toEqual([])
 })
 
-test('a memory of read-only stores refuses every write alike, before it looks at one', async () => {
+test(`a memory of read-only stores refuses every write alike, before it looks at one ${meets('2.1/all-or-none', '2.1/writes-refused')}`, async () => {
   const archive = memory({ readOnly: true }, record('1', 'apple'))
   fixture = await openFederation({
     upstreams: { archive: { memory: archive } },
@@ -301,7 +302,7 @@ test('a memory of read-only stores refuses every write alike, before it looks at
   expect(fixture.federation.refusal('memory/recall', anyContext())).toBeUndefined()
 })
 
-test('one read-only tier among others is a reason, never a read-only memory', async () => {
+test(`one read-only tier among others is a reason, never a read-only memory ${meets('2.1/all-or-none')}`, async () => {
   fixture = await openFederation({
     upstreams: { facts: { memory: memory({}) }, archive: { memory: memory({ readOnly: true }) } },
     tiers: [tierConfig('facts', 'facts'), tierConfig('archive', 'archive')],

@@ -7,6 +7,7 @@ import {
   type Upstreams,
 } from '../../support/federation.js'
 import { anyContext, observed } from '../../support/federation-contexts.js'
+import { meets } from '../../support/meets.js'
 import { Faulty, PlainMemory } from '../../support/plain-memory.js'
 
 let fixture: TestFederation | undefined
@@ -127,7 +128,7 @@ test('who wants no partial answer gets an error for a gap', async () => {
   await expect(call).rejects.toMatchObject({ code: -32603 })
 })
 
-test('a batch that fails half-way is taken back, and the error says what is left', async () => {
+test(`a batch that fails half-way is taken back, and the error says what is left ${meets('4.2/no-short-list')}`, async () => {
   const memories = three()
   const { federation, state } = await over(memories)
   memories[1].fault = (method) => (method === 'memory/remember' ? refused() : undefined)

@@ -178,13 +178,16 @@ describe('a memory that takes no writes', () => {
     ])
   })
 
-  test.each(writes)('refuses %s before any other check', async (method) => {
-    const setting = setUp({ readOnly: true, declared: CAPABILITIES })
-    for (const params of [undefined, {}, [], { records: [] }, { ids: 5 }, { tier: 'nowhere' }]) {
-      expect(await codeOf(setting, method, params)).toBe(-32004)
-    }
-    expect(setting.seen).toEqual([])
-  })
+  test.each(writes)(
+    `refuses %s before any other check ${meets('2.1/writes-refused', '2.1/all-or-none')}`,
+    async (method) => {
+      const setting = setUp({ readOnly: true, declared: CAPABILITIES })
+      for (const params of [undefined, {}, [], { records: [] }, { ids: 5 }, { tier: 'nowhere' }]) {
+        expect(await codeOf(setting, method, params)).toBe(-32004)
+      }
+      expect(setting.seen).toEqual([])
+    },
+  )
 
   test('answers everything else', async () => {
     for (const method of METHOD_NAMES.filter((name) => !writes.includes(name))) {
@@ -246,7 +249,7 @@ describe('summarize needs something to summarize', () => {
     },
   )
 
-  test('is read-only where the memory is, whatever the params', async () => {
+  test(`is read-only where the memory is, whatever the params ${meets('4.15/read-only')}`, async () => {
     const readOnly = setUp({ declared: ['summarize'], readOnly: true })
     expect(await codeOf(readOnly, 'memory/summarize', {})).toBe(-32004)
   })

@@ -10,6 +10,7 @@ import {
   readReply,
   readRequest,
 } from '../../../src/protocol/rpc.js'
+import { meets } from '../../support/meets.js'
 
 function request(text: string) {
   const reading = readRequest(text)
@@ -257,7 +258,7 @@ describe('a result', () => {
     })
   })
 
-  test('unknown fields of records are tolerated', () => {
+  test(`unknown fields of records are tolerated ${meets('2/unknown-fields')}`, () => {
     expect(checkResult('memory/timeline', { records: [{ ...record, colour: 'red' }] })).toEqual({
       records: [record],
     })

@@ -6,6 +6,7 @@ import { type Caller, GATEWAY_ROLE, type Memory } from '../../../src/protocol/me
 import type { Capability } from '../../../src/protocol/methods.js'
 import { serve } from '../../../src/protocol/serve.js'
 import { contextWithin } from '../../support/contexts.js'
+import { meets } from '../../support/meets.js'
 import { createRecorder } from '../../support/recorder.js'
 
 const context = contextWithin(1000)
@@ -62,7 +63,7 @@ describe('a request is answered once', () => {
     expect((await ask(message('memory/recall', [1]))).error.code).toBe(-32602)
   })
 
-  test('with -32603 and no detail when anything breaks', async () => {
+  test(`with -32603 and no detail when anything breaks ${meets('7/internal-error')}`, async () => {
     const broken: Memory = {
       call: async () => {
         throw new Error('secret')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { compatible, PROTOCOL } from '../../../src/protocol/versions.js'
+import { meets } from '../../support/meets.js'
 
 test.each([
   ['a2m/0.1', 'a2m/0.1', true],
@@ -9,7 +10,7 @@ test.each([
   ['a2m/1.0', 'a2m/2.0', false],
   ['a2m/10.0', 'a2m/1.0', false],
   ['a2m/0.10', 'a2m/0.1', false],
-])('%s and %s', (left, right, wanted) => {
+])(`%s and %s ${meets('4.1/exact-minor')}`, (left, right, wanted) => {
   expect(compatible(left, right)).toBe(wanted)
   expect(compatible(right, left)).toBe(wanted)
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { EXTENSION } from '../../../src/protocol/extension.js'
+import { meets } from '../../support/meets.js'
 import { codeOf, OpenStore } from './open.js'
 
 const EVENTS = { events: { keep: 100 } }
@@ -46,7 +47,7 @@ test('every record written is one event, with what it has', async () => {
   ])
 })
 
-test('other changes are one event a call, and none where nothing changed', async () => {
+test(`other changes are one event a call, and none where nothing changed ${meets('4.12/coalesced')}`, async () => {
   const tiers = [
     { name: 'working', kind: 'working', capacity: 1, spill_to: 'episodic' },
     ...['episodic', 'semantic'],
@@ -73,7 +74,7 @@ test('other changes are one event a call, and none where nothing changed', async
   ])
 })
 
-test('an owner is told of that owner’s records alone', async () => {
+test(`an owner is told of that owner’s records alone ${meets('4.12/scoped')}`, async () => {
   const store = new OpenStore(EVENTS)
   const cursor = await now(store)
   await store.write({ id: 'a', content: 'x', owner: 'ann' }, { id: 'b', content: 'x' })
@@ -101,7 +102,7 @@ test('a change that fails leaves no event', async () => {
   expect(await since(store, cursor)).toEqual([])
 })
 
-test('a cursor outlives the process; one from before the window resets', async () => {
+test(`a cursor outlives the process; one from before the window resets ${meets('4.12/reset')}`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'store-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const options = { path: join(folder, 'events.db'), events: { keep: 3 } }

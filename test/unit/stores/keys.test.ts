@@ -3,12 +3,13 @@ import { expect, test } from 'vitest'
 import { EXTENSION } from '../../../src/protocol/extension.js'
 import { JsonText } from '../../../src/protocol/json.js'
 import { anyText } from '../../support/any-text.js'
+import { meets } from '../../support/meets.js'
 import { codeOf, contents, idsOf, OpenStore } from './open.js'
 
 const fetched = async (store: OpenStore, key: string, owner?: string) =>
   (await store.call('memory/fetch', { key, owner })).record
 
-test('a write to an occupied key takes its place: id and age stay, all else is new', async () => {
+test(`a write to an occupied key takes its place: id and age stay, all else is new ${meets('3.6/replacement')}`, async () => {
   const store = new OpenStore()
   const first = {
     ...{ key: 'user/city', content: 'Paris', role: 'user', group: 'g', session: 's' },
@@ -44,7 +45,7 @@ test('a replacement may say everything again', async () => {
   expect(record).toMatchObject({ ...entry, revision: 1, tier: 'working' })
 })
 
-test('each write to a key is one revision, in a batch and out of it', async () => {
+test(`each write to a key is one revision, in a batch and out of it ${meets('3.6/replacement')}`, async () => {
   const store = new OpenStore()
   const records = ['a', 'b', 'c'].map((content) => ({ key: 'k', content }))
   const { ids } = await store.call('memory/remember', { records })
@@ -83,7 +84,7 @@ test('a tier that is named moves the record, its group with it; none named leave
   expect((await fetched(store, 'k'))?.revision).toBe(3)
 })
 
-test('two owners and nobody each have a key of their own', async () => {
+test(`two owners and nobody each have a key of their own ${meets('3.6/per-owner')}`, async () => {
   const store = new OpenStore()
   await store.write(
     { key: 'k', content: 'of ann', owner: 'ann' },
@@ -145,19 +146,22 @@ test.each([
   ['wf', ['wf/1', 'wf/1/x', 'wf/1/x/y', 'wf/10', 'wf', 'wf/1-a']],
   ['wf/1/x/y/z', []],
   ['', undefined],
-])('the prefix %j selects the same everywhere', async (key_prefix, expected) => {
-  const store = new OpenStore()
-  await store.write(...KEYS.map((key) => ({ key, content: key })), { content: 'without' })
-  const all = expected ?? [...KEYS, 'without']
-  expect(contents(await store.timeline({ key_prefix }))).toEqual(all)
-  const recalled = await store.recall({ key_prefix, limit: 0 })
-  expect(contents(recalled).toSorted()).toEqual(all.toSorted())
-  if (expected === undefined) return
-  const found = await store.recall({ key_prefix, query: 'wf other without', limit: 0 })
-  expect(contents(found).toSorted()).toEqual(expected.toSorted())
-  const forgotten = await store.call('memory/forget', { key_prefix })
-  expect(forgotten).toEqual({ forgotten: expected.length })
-})
+])(
+  `the prefix %j selects the same everywhere ${meets('3.6/prefix')}`,
+  async (key_prefix, expected) => {
+    const store = new OpenStore()
+    await store.write(...KEYS.map((key) => ({ key, content: key })), { content: 'without' })
+    const all = expected ?? [...KEYS, 'without']
+    expect(contents(await store.timeline({ key_prefix }))).toEqual(all)
+    const recalled = await store.recall({ key_prefix, limit: 0 })
+    expect(contents(recalled).toSorted()).toEqual(all.toSorted())
+    if (expected === undefined) return
+    const found = await store.recall({ key_prefix, query: 'wf other without', limit: 0 })
+    expect(contents(found).toSorted()).toEqual(expected.toSorted())
+    const forgotten = await store.call('memory/forget', { key_prefix })
+    expect(forgotten).toEqual({ forgotten: expected.length })
+  },
+)
 
 test('a prefix keeps to the owner and joins the other selectors', async () => {
   const store = new OpenStore()

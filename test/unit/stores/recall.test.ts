@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { EXTENSION } from '../../../src/protocol/extension.js'
 import { JsonText } from '../../../src/protocol/json.js'
 import { anyText } from '../../support/any-text.js'
+import { meets } from '../../support/meets.js'
 import { codeOf, contents, OpenStore } from './open.js'
 
 /** Leaves records as unused as they were. */
@@ -67,7 +68,7 @@ test('the limit is 8 unless named, 0 is everything', async () => {
   }
 })
 
-test('with a maximum, 0 is the maximum', async () => {
+test(`with a maximum, 0 is the maximum ${meets('4.3/limit-zero')}`, async () => {
   const store = new OpenStore({ limits: { max_recall_limit: 5 } })
   await store.write(...Array.from({ length: 9 }, (_, n) => `note ${n}`))
   expect(await store.recall({ query: 'note', limit: 0 })).toHaveLength(5)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { EXTENSION } from '../../../src/protocol/extension.js'
+import { meets } from '../../support/meets.js'
 import { contents, OpenStore } from './open.js'
 
 const CHAIN = [
@@ -14,7 +15,7 @@ const talk = (session: string, ...texts: readonly string[]) =>
 
 const tierOf = async (store: OpenStore, tier: string) => contents(await store.timeline({ tier }))
 
-test('a session is the one of the entry or else of the call, and comes back', async () => {
+test(`a session is the one of the entry or else of the call, and comes back ${meets('3.5/kept')}`, async () => {
   const store = new OpenStore()
   const records = [{ content: 'own', session: 'a' }, { content: 'of the call' }]
   await store.call('memory/remember', { session: 'b', records })
@@ -30,19 +31,22 @@ test.each([
   [{ session: [null, 'b'] }, ['nobody', 'b1']],
   [{ session: 'a', role: 'user' }, ['a2']],
   [{ session: 1 }, []],
-])('where %j replays in order', async (where, expected) => {
-  const store = new OpenStore()
-  await store.write(
-    ...talk('a', 'a1'),
-    'nobody',
-    ...talk('b', 'b1'),
-    { content: 'a2', session: 'a', role: 'user', owner: 'ann' },
-    { content: 'a3', session: 'a', tier: 'semantic' },
-  )
-  expect(contents(await store.timeline({ where }))).toEqual(expected)
-  expect(contents(await store.timeline({ where, limit: 2 }))).toEqual(expected.slice(-2))
-  expect(contents(await store.recall({ where, limit: 0 }))).toEqual(expected.toReversed())
-})
+])(
+  `where %j replays in order ${meets('3.5/timeline-where', '4.4/where', '3.5/no-session')}`,
+  async (where, expected) => {
+    const store = new OpenStore()
+    await store.write(
+      ...talk('a', 'a1'),
+      'nobody',
+      ...talk('b', 'b1'),
+      { content: 'a2', session: 'a', role: 'user', owner: 'ann' },
+      { content: 'a3', session: 'a', tier: 'semantic' },
+    )
+    expect(contents(await store.timeline({ where }))).toEqual(expected)
+    expect(contents(await store.timeline({ where, limit: 2 }))).toEqual(expected.slice(-2))
+    expect(contents(await store.recall({ where, limit: 0 }))).toEqual(expected.toReversed())
+  },
+)
 
 test('a session of more records than are looked at one by one is searched and replayed', async () => {
   const store = new OpenStore()
@@ -53,7 +57,7 @@ test('a session of more records than are looked at one by one is searched and re
   expect(contents(await store.timeline({ where, limit: 1 }))).toEqual(['turn 1199'])
 })
 
-test('list tells how many records are where, and since when until when', async () => {
+test(`list tells how many records are where, and since when until when ${meets('4.10/entries')}`, async () => {
   const store = new OpenStore()
   await store.write(
     ...talk('b', 'b1'),
@@ -122,7 +126,7 @@ test('a group over two sessions moves whole, and counts for each', async () => {
   expect(await tierOf(store, 'episodic')).toEqual(['a0', 'b0'])
 })
 
-test('close takes a conversation out of the working tier, and nothing else', async () => {
+test(`close takes a conversation out of the working tier, and nothing else ${meets('4.11/kept')}`, async () => {
   const store = new OpenStore({ tiers: CHAIN })
   await store.write(
     ...talk('a', 'a1', 'a2'),
@@ -195,7 +199,7 @@ test('closing is of the owner that is named', async () => {
   expect(all).toMatchObject({ flushed: 1, counts: { working: 0, episodic: 2 } })
 })
 
-test('a session that is not there, or no more in the working tier, is none to close', async () => {
+test(`a session that is not there, or no more in the working tier, is none to close ${meets('4.11/unknown')}`, async () => {
   const store = new OpenStore({ tiers: CHAIN })
   await store.write(
     ...['1', '2', '3', '4', '5', '6'].map((content) => ({ content, tier: 'episodic' })),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { EXTENSION } from '../../../src/protocol/extension.js'
+import { meets } from '../../support/meets.js'
 import { codeOf, contents, idsOf, OpenStore } from './open.js'
 
 const QUIET = { [EXTENSION]: { quiet: true } }
@@ -16,7 +17,7 @@ function file(): string {
 
 const space = async (store: OpenStore) => (await store.call('memory/describe', {})).embeddings
 
-test('vectors come back to the bit, and only where they are asked for', async () => {
+test(`vectors come back to the bit, and only where they are asked for ${meets('3.7/verbatim', '3.7/on-request', '3.7/not-replaced', '3.7/not-generated')}`, async () => {
   const store = new OpenStore()
   await fc.assert(
     fc.asyncProperty(
@@ -44,7 +45,7 @@ test('vectors come back to the bit, and only where they are asked for', async ()
   }
 })
 
-test('the first vector fixes the width for good, even when its record is gone', async () => {
+test(`the first vector fixes the width for good, even when its record is gone ${meets('3.7/described')}`, async () => {
   const path = file()
   const store = new OpenStore({ path })
   expect(await space(store)).toMatchObject({ dimensions: null })
@@ -64,14 +65,17 @@ test.each([
   ['the second of two', [{ embedding: [1, 2] }, { embedding: [1] }]],
   ['one after one without', [{}, { embedding: [1, 2] }, { embedding: [1, 2, 3] }]],
   ['one whose id is there', [{ embedding: [1, 2] }, { id: 'there', embedding: [1] }]],
-])('a batch with a vector of another width writes nothing: %s', async (_, entries) => {
-  const store = new OpenStore()
-  await store.write({ id: 'there', content: 'there' })
-  const records = entries.map((entry) => ({ content: 'new', ...entry }))
-  expect(await codeOf(store.call('memory/remember', { records }))).toBe(-32008)
-  expect(contents(await store.timeline())).toEqual(['there'])
-  expect(await space(store)).toMatchObject({ dimensions: null })
-})
+])(
+  `a batch with a vector of another width writes nothing: %s ${meets('3.7/width', '7/embedding')}`,
+  async (_, entries) => {
+    const store = new OpenStore()
+    await store.write({ id: 'there', content: 'there' })
+    const records = entries.map((entry) => ({ content: 'new', ...entry }))
+    expect(await codeOf(store.call('memory/remember', { records }))).toBe(-32008)
+    expect(contents(await store.timeline())).toEqual(['there'])
+    expect(await space(store)).toMatchObject({ dimensions: null })
+  },
+)
 
 test('a query of any width finds nothing where no vector was ever written', async () => {
   const store = new OpenStore()

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/protocol/time.js'
 import { Correlator } from '../../../src/transport/correlator.js'
 import type { NoiseReason } from '../../../src/transport/events.js'
 import type { Outgoing } from '../../../src/transport/wire.js'
+import { meets } from '../../support/meets.js'
 
 function setUp() {
   const noise: NoiseReason[] = []
@@ -76,7 +77,7 @@ test('a second answer is noise', async () => {
   expect(noise).toEqual(['unmatched'])
 })
 
-test('notifications go their own way', () => {
+test(`notifications go their own way ${meets('8.2/interleaved')}`, () => {
   const { correlator, noise, notifications } = setUp()
   correlator.receive('{"jsonrpc":"2.0","method":"memory/event","params":{"kind":"written"}}')
   expect(notifications).toEqual([['memory/event', { kind: 'written' }]])

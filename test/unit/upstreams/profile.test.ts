@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { A2mError, Fault } from '../../../src/protocol/errors.js'
 import { disagrees, discover, restoreProfile } from '../../../src/upstreams/profile.js'
 import { anyContext } from '../../support/federation-contexts.js'
+import { meets } from '../../support/meets.js'
 import { Faulty, PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
 import { describing, profileOf } from '../../support/upstreams.js'
 
@@ -31,7 +32,7 @@ test('tiers of a server that does not declare them are none', async () => {
   expect((await profileOf({ capabilities: ['core'], tiers: ['a'] })).tiers).toEqual([])
 })
 
-test('a write of nothing finds out a read-only store', async () => {
+test(`a write of nothing finds out a read-only store ${meets('2.1/tolerated')}`, async () => {
   expect((await read(new PlainMemory({ readOnly: true }))).profile.readOnly).toBe(true)
 })
 

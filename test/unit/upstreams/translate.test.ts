@@ -6,6 +6,7 @@ import type { MemoryRecord } from '../../../src/protocol/records.js'
 import type { UpstreamProfile } from '../../../src/upstreams/profile.js'
 import { Translation, type TranslationOptions } from '../../../src/upstreams/translate.js'
 import { kept, objectSource } from '../../support/json-sources.js'
+import { meets } from '../../support/meets.js'
 import { profileOf } from '../../support/upstreams.js'
 
 let tierless: UpstreamProfile
@@ -191,7 +192,7 @@ describe('ids', () => {
     expect(arrived(over(tierless, { ids }), raw({ id })).id).toBe(wanted)
   })
 
-  test('every id is taken back as what it was shown for, and by no other upstream', () => {
+  test(`every id is taken back as what it was shown for, and by no other upstream ${meets('3.2/opaque')}`, () => {
     const part = fc.constantFrom('here', 'other', ':', 'x', '')
     const anyId = fc.oneof(
       fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join('')),

@@ -3,6 +3,7 @@ import { A2mError, FAULTS, Fault, type FaultKind } from '../../../src/protocol/e
 import { Breaker, withBreaker } from '../../../src/upstreams/with-breaker.js'
 import { anyContext } from '../../support/federation-contexts.js'
 import { HandClock } from '../../support/hand-clock.js'
+import { meets } from '../../support/meets.js'
 import { Faulty, PlainMemory } from '../../support/plain-memory.js'
 import { Gated } from '../../support/upstreams.js'
 
@@ -88,7 +89,7 @@ test.each(Object.keys(FAULTS) as FaultKind[])(
   },
 )
 
-test('an error that the upstream answered never counts, and ends a row of failures', async () => {
+test(`an error that the upstream answered never counts, and ends a row of failures ${meets('2.1/tolerated')}`, async () => {
   const { breaker, faulty, call } = setup()
   faulty.fault = () => new A2mError('INTERNAL_ERROR', 'no')
   await failures(call, 20)

@@ -6,6 +6,7 @@ import type { Method, ParamsOf } from '../../../src/protocol/methods.js'
 import { withRetry } from '../../../src/upstreams/with-retry.js'
 import { anyContext } from '../../support/federation-contexts.js'
 import { HandClock } from '../../support/hand-clock.js'
+import { meets } from '../../support/meets.js'
 import { Faulty, PlainMemory } from '../../support/plain-memory.js'
 
 const RETRIES = 2
@@ -68,7 +69,7 @@ describe.each(Object.entries(CALLS))('%s', (name, call) => {
     expect(await attempts(asked, new Fault('cut', 'cut', 'not_sent'))).toBe(1 + RETRIES)
   })
 
-  test('an answer is final', async () => {
+  test(`an answer is final ${meets('2.1/tolerated')}`, async () => {
     const asked: { readonly method: Method; readonly params: object } = call
     expect(await attempts(asked, new A2mError('INTERNAL_ERROR', 'no'))).toBe(1)
   })
