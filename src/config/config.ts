@@ -78,7 +78,7 @@ export interface RecallConfig {
   readonly limit: number
   readonly window: number
   readonly k: number
-  readonly voters: { readonly lexical: number }
+  readonly voters: { readonly lexical: number; readonly vector: number }
   readonly onFailure: 'partial' | 'fail'
 }
 

@@ -112,7 +112,7 @@ function toFederation(file: ConfigFile, dataDir: string, { cwd, order }: Place):
       toUpstream(name, upstream, around),
     ),
     tiers: mapped,
-    recall: { limit, window, k, voters: { lexical: voters.lexical }, onFailure: on_failure },
+    recall: { limit, window, k, voters, onFailure: on_failure },
   }
 }
 

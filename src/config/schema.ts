@@ -123,7 +123,7 @@ const recall = strict({
   k: whole(1, 10_000).default(60),
   voters: strict({
     lexical: weight.default(1),
-    vector: refused('needs the embeddings capability, which this version does not support'),
+    vector: weight.default(1),
   }).prefault({}),
   on_failure: oneOf(['partial', 'fail']).default('partial'),
 })

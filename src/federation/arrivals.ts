@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import { inKeyRange, keyRange } from '../protocol/key-prefix.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import type { Owner } from '../protocol/scope.js'
@@ -57,10 +58,11 @@ function isUnder({ record }: Arrived, { keyPrefix }: Target): boolean {
 }
 
 /** Vectors are not returned unless asked for (§3.7), also not those that reserved metadata brings along. */
-function asWanted(arrived: Arrived, { embeddings }: Target): Arrived {
-  if (embeddings || arrived.record.embedding === undefined) return arrived
-  const { embedding: _, ...record } = arrived.record
-  return { ...arrived, record }
+function asWanted(arrived: Arrived, { embeddings, vector: asked }: Target): Arrived {
+  if (arrived.record.embedding === undefined) return arrived
+  const { embedding, ...record } = arrived.record
+  const vector = asked && embedding
+  return embeddings ? copyWith(arrived, { vector }) : copyWith(arrived, { record, vector })
 }
 
 /** §5.3: scores descend. Where they do not, the scores are taken at their word and the order is not. */

@@ -24,6 +24,8 @@ export interface FuseOptions {
   /** How many lists were asked for, those that did not come included. */
   readonly asked: number
   readonly voters: readonly Voter[]
+  /** What the vote of each list weighs: 1 unless set. With 0 they only say which records the voters rank. */
+  readonly listWeight?: number
 }
 
 /** A merged record, its `score` from 0 to 1 set, and the votes that gave it. */
@@ -45,17 +47,15 @@ class Candidate implements Fused {
   sum: number
   best = 1
   readonly #list: RankedList
-  readonly #rank: number
-  readonly #share: number
+  readonly #place: Place
   #others: Explanation | undefined
 
-  constructor({ record, at }: Arrived, list: RankedList, { rank, share }: Place) {
+  constructor({ record, at }: Arrived, list: RankedList, place: Place) {
     this.found = record
     this.at = at
     this.#list = list
-    this.#rank = rank
-    this.#share = share
-    this.sum = share
+    this.#place = place
+    this.sum = place.share
   }
 
   vote(vote: Explanation[number]): void {
@@ -71,7 +71,7 @@ class Candidate implements Fused {
   }
 
   get votes(): Explanation {
-    const first = { list: this.#list.name, rank: this.#rank, weight: 1, share: this.#share }
+    const first = { list: this.#list.name, ...this.#place }
     return [first, ...(this.#others ?? [])].map((vote) => ({
       ...vote,
       share: vote.share / this.best,
@@ -82,6 +82,7 @@ class Candidate implements Fused {
 /** Where a record stands in a list, and what that gives it. */
 interface Place {
   readonly rank: number
+  readonly weight: number
   readonly share: number
 }
 
@@ -90,29 +91,32 @@ interface Place {
  * divided by the best sum possible over what was asked. The same record (id, owner and content) from two lists is one with
  * two votes; equal ids of one owner that are not the same are both shown qualified. Ties stand as the lists came.
  */
-export function fuse(lists: readonly RankedList[], { k, asked, voters }: FuseOptions): Fused[] {
-  const candidates = collect(lists, k)
+export function fuse(
+  lists: readonly RankedList[],
+  { k, asked, voters, listWeight = 1 }: FuseOptions,
+): Fused[] {
+  const candidates = collect(lists, k, listWeight)
   vote(candidates, voters, k)
-  const best = (asked + voters.reduce((sum, voter) => sum + voter.weight, 0)) / (k + 1)
+  const best = (asked * listWeight + voters.reduce((sum, voter) => sum + voter.weight, 0)) / (k + 1)
   for (const candidate of candidates) candidate.best = best
   return candidates.sort((a, b) => b.sum - a.sum)
 }
 
-function collect(lists: readonly RankedList[], k: number): Candidate[] {
+function collect(lists: readonly RankedList[], k: number, weight: number): Candidate[] {
   const candidates: Candidate[] = []
   const byIdentity = new Map<string, Candidate>()
   for (const list of lists) {
     list.arrived.forEach((arrived, index) => {
       const rank = index + 1
-      const share = 1 / (k + rank)
+      const share = weight / (k + rank)
       const { identity } = arrived
       const namesake = byIdentity.get(identity)
       const same = withContent(namesake, arrived.record.content)
       if (same !== undefined) {
-        same.vote({ list: list.name, rank, weight: 1, share })
+        same.vote({ list: list.name, rank, weight, share })
         return
       }
-      const candidate = new Candidate(arrived, list, { rank, share })
+      const candidate = new Candidate(arrived, list, { rank, weight, share })
       if (namesake !== undefined) distinguish(candidate, namesake)
       byIdentity.set(identity, candidate)
       candidates.push(candidate)

@@ -4,6 +4,7 @@ import type { Where } from '../protocol/matches.js'
 import type { Owner } from '../protocol/scope.js'
 import { lackingFor } from '../upstreams/reserved.js'
 import type { Layout, Source, TierLayout } from './layout.js'
+import { type Space, whyIncomparable } from './space.js'
 
 /** What a call wants to read, in the gateway's terms. */
 export interface Wanted {
@@ -14,6 +15,14 @@ export interface Wanted {
   readonly embeddings?: boolean | undefined
   /** Only records whose key is at or beneath a prefix. */
   readonly keys?: KeysWanted | undefined
+  readonly nearest?: NearestWanted | undefined
+}
+
+/** A question by vector. Upstreams whose vectors mean nothing beside it are asked by the words alone, if there are any. */
+export interface NearestWanted {
+  readonly vector: readonly number[]
+  readonly space: Space
+  readonly words: boolean
 }
 
 /** A prefix of keys, not empty, and which upstreams may hold records with keys at all. */
@@ -29,6 +38,8 @@ export interface Target {
   readonly where: Where
   readonly embeddings?: boolean | undefined
   readonly keyPrefix?: string | undefined
+  /** It is asked by this vector. */
+  readonly vector?: readonly number[] | undefined
 }
 
 /** Whom to ask, whom not, and why. */
@@ -45,7 +56,7 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
   const tiers = wantedTiers(layout, wanted)
   const skipped = new Map<string, string>()
   const targets: Target[] = []
-  const { keys, embeddings } = wanted
+  const { keys, embeddings, nearest } = wanted
   if (tiers.size === 0) return { targets, skipped, absent: absentFrom(layout, tiers) }
   for (const source of layout.sources) {
     const here = source.tiers.filter((tier) => tiers.has(tier))
@@ -53,7 +64,10 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
     const reason = whySkipped(source, here, wanted)
     if (reason !== undefined) skipped.set(source.name, reason)
     else if (where === undefined) skipped.set(source.name, 'the ids are not its')
-    else targets.push({ source, tiers: here, where, embeddings, keyPrefix: keys?.prefix })
+    else {
+      const vector = whyNotNearest(source, nearest) === undefined ? nearest?.vector : undefined
+      targets.push({ source, tiers: here, where, embeddings, keyPrefix: keys?.prefix, vector })
+    }
   }
   return { targets, skipped, absent: absentFrom(layout, tiers) }
 }
@@ -71,13 +85,19 @@ function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<st
 function whySkipped(
   source: Source,
   here: readonly string[],
-  { owner, keys, where = {} }: Wanted,
+  { owner, keys, nearest, where = {} }: Wanted,
 ): string | undefined {
   if (here.length === 0) return 'none of the tiers is its'
   const lacking = source.writable ? undefined : lackingFor(where, source.profile)
   if (lacking !== undefined) return `it does not declare ${lacking}`
   if (keys !== undefined && !keys.mayHold(source)) return 'it keeps no keys'
+  const incomparable = nearest?.words ? undefined : whyNotNearest(source, nearest)
+  if (incomparable !== undefined) return incomparable
   return mixesOwners(source, owner) ? 'it does not keep owners apart' : undefined
+}
+
+function whyNotNearest(source: Source, nearest: NearestWanted | undefined): string | undefined {
+  return nearest && whyIncomparable(source, nearest.space, nearest.vector)
 }
 
 /**

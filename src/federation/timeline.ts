@@ -17,9 +17,9 @@ export const timeline: Handler<Params, ResultOf<'memory/timeline'>> = async (
   context,
 ) => {
   const owner = ownerOf(params)
-  const { tier, where } = params
+  const { tier, where, embeddings } = params
   const keys = keysWanted(parts, params.key_prefix)
-  const plan = planReading(parts.layout(), { tier, where, owner, keys })
+  const plan = planReading(parts.layout(), { tier, where, owner, keys, embeddings })
   const limit = boundedLimit(parts, params.limit ?? 0)
   const { lists, report } = await read(
     parts,
@@ -43,7 +43,7 @@ export const timeline: Handler<Params, ResultOf<'memory/timeline'>> = async (
  */
 function paramsFor(
   parts: Parts,
-  { source, tiers, where, keyPrefix }: Target,
+  { source, tiers, where, keyPrefix, embeddings }: Target,
   owner: Owner,
   limit: number,
 ): Params {
@@ -51,7 +51,8 @@ function paramsFor(
   const deaf = Object.keys(where).length > 0 && !extended && !capabilities.has('sessions')
   const displaced = extended ? 0 : parts.carried.count(source.name)
   const width = limit === 0 || deaf ? 0 : limit + displaced
-  return source.translation.reading({ tiers, owner, where, limit: width, keyPrefix }, where)
+  const selection = { tiers, owner, where, limit: width, keyPrefix, embeddings }
+  return source.translation.reading(selection, where)
 }
 
 /** Oldest first; equal instants keep the order of their upstream, and the upstreams that of the configuration. */

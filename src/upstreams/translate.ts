@@ -59,13 +59,14 @@ export interface Outbound {
 /**
  * A record of an upstream in the gateway's terms; `at` is its `created_at` as exactly as the upstream told it, `identity` what
  * `identityOf` makes of it, `carried` what of it stands in reserved metadata there and must be written again with whatever
- * replaces the record.
+ * replaces the record, `vector` what it is compared by where its upstream was asked by vector.
  */
 export interface Arrived {
   readonly record: MemoryRecord
   readonly at: string
   readonly identity: string
   readonly carried?: Carried | undefined
+  readonly vector?: readonly number[] | undefined
 }
 
 /** What makes two records one before their contents are looked at. */

@@ -83,7 +83,7 @@ export const recallConfig = {
   limit: 8,
   window: 20,
   k: 60,
-  voters: { lexical: 1 },
+  voters: { lexical: 1, vector: 1 },
   onFailure: 'partial',
 } as const satisfies FederationConfig['recall']
 

@@ -326,9 +326,9 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'tiers.t.spill_to: p is procedural memory, and nothing spills into that',
   ],
   [
-    'a vote by vector',
-    'recall: { voters: { vector: 1 } }',
-    'recall.voters.vector: needs the embeddings capability, which this version does not support',
+    'a vote by vector of too much weight',
+    'recall: { voters: { vector: 101 } }',
+    'recall.voters.vector: must be a number from 0 to 100',
   ],
   [
     'a negative weight',

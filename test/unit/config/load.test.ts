@@ -60,7 +60,7 @@ describe('no file at all', () => {
       limit: 8,
       window: 20,
       k: 60,
-      voters: { lexical: 1 },
+      voters: { lexical: 1, vector: 1 },
       onFailure: 'partial',
     })
   })

@@ -12,7 +12,7 @@ const RECALL: FederationConfig['recall'] = {
   limit: 8,
   window: 20,
   k: 60,
-  voters: { lexical: 1 },
+  voters: { lexical: 1, vector: 1 },
   onFailure: 'partial',
 }
 
