@@ -1,5 +1,7 @@
 import { checkParams } from '../../src/protocol/checks.js'
-import type { Context } from '../../src/protocol/memory.js'
+import { Fault } from '../../src/protocol/errors.js'
+import type { Context, Memory } from '../../src/protocol/memory.js'
+import type { Method, ParamsOf, ResultOf } from '../../src/protocol/methods.js'
 import type { MemoryRecord } from '../../src/protocol/records.js'
 import { openFederation, type TestFederation, tierConfig, type Upstreams } from './federation.js'
 import { anyContext } from './federation-contexts.js'
@@ -59,4 +61,42 @@ export async function errorOf(task: Promise<unknown>): Promise<unknown> {
     () => Promise.reject(new Error('it was no error')),
     (error: unknown) => error,
   )
+}
+
+type Around = <M extends Method>(
+  method: M,
+  params: ParamsOf<M>,
+  next: () => Promise<ResultOf<M>>,
+) => Promise<ResultOf<M>>
+
+/** A memory that stands between; a test decides what becomes of a call. */
+export class Between implements Memory {
+  around: Around = (_method, _params, next) => next()
+  readonly #inner: Memory
+
+  constructor(inner: Memory) {
+    this.#inner = inner
+  }
+
+  call<M extends Method>(method: M, params: ParamsOf<M>, context: Context): Promise<ResultOf<M>> {
+    return this.around(method, params, () => this.#inner.call(method, params, context))
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+}
+
+/** Does what is asked and loses the answer, for the methods named. */
+export function losing(...methods: readonly Method[]): Around {
+  return async (method, _params, next) => {
+    const result = await next()
+    if (methods.includes(method)) throw new Fault('cut', 'the answer was lost')
+    return result
+  }
+}
+
+/** Fails before anything is done, for the methods named. */
+export function failing(error: Error, ...methods: readonly Method[]): Around {
+  return (method, _params, next) => (methods.includes(method) ? Promise.reject(error) : next())
 }
