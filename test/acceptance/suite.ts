@@ -1,15 +1,33 @@
 import { afterAll, beforeAll, describe } from 'vitest'
+import type { Capability } from '../../src/protocol/methods.js'
+import { describeEmbeddings } from './embeddings.js'
+import { describeExternal } from './external.js'
 import { describeForgetting } from './forgetting.js'
 import { describeItself } from './itself.js'
+import { describeKeys } from './keys.js'
 import { describeOwners } from './owners.js'
 import { describePrompt } from './prompt.js'
 import { describeReading } from './reading.js'
+import { describeSalience } from './salience.js'
+import { describeSessions } from './sessions.js'
 import { type Bench, Client, createMarks, type Open, type Subject, type Traits } from './subject.js'
 import { describeSummaries } from './summarize.js'
 import { describeTiers } from './tiers.js'
 import { describeWhere } from './where.js'
 import { describeWire } from './wire.js'
 import { describeWriting } from './writing.js'
+
+/** What a memory is held to for a capability that it declares. */
+const OPTIONAL: { readonly [C in Capability]?: (bench: Bench) => void } = {
+  tiers: describeTiers,
+  salience: describeSalience,
+  sessions: describeSessions,
+  keys: describeKeys,
+  embeddings: describeEmbeddings,
+  external: describeExternal,
+  prompt: describePrompt,
+  summarize: describeSummaries,
+}
 
 /** Holds a memory to every MUST of the specification for the capabilities that it has. */
 export function describeMemory(name: string, open: Open, traits: Traits): void {
@@ -34,9 +52,7 @@ export function describeMemory(name: string, open: Open, traits: Traits): void {
     describeWhere(bench)
     describeForgetting(bench)
     describeWire(bench)
-    if (traits.capabilities.includes('tiers')) describeTiers(bench)
-    if (traits.capabilities.includes('prompt')) describePrompt(bench)
-    if (traits.capabilities.includes('summarize')) describeSummaries(bench)
+    for (const capability of traits.capabilities) OPTIONAL[capability]?.(bench)
     if (traits.owners !== undefined) describeOwners(bench)
   })
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { JsonText } from '../../src/protocol/json.js'
+import { CAPABILITIES, type Capability } from '../../src/protocol/methods.js'
 import { meets } from '../support/meets.js'
 import { type Bench, marked } from './subject.js'
 
@@ -47,8 +48,18 @@ const MALFORMED: readonly (readonly [string, unknown])[] = [
   ['a group that is no text', { records: [{ content: 'x', group: 1 }] }],
 ]
 
+/** Values that no field of a record could have, by the capability whose field it is. */
+const UNDECLARED: { readonly [C in Capability]?: object } = {
+  salience: { salience: 'high' },
+  sessions: { session: 5 },
+  keys: { key: [] },
+  embeddings: { embedding: 'x' },
+  external: { uri: {}, media_type: 1 },
+}
+
 /** memory/remember (§3.1 to §3.4, §4.2). */
-export function describeWriting({ client, mark }: Bench): void {
+export function describeWriting({ traits, client, mark }: Bench): void {
+  const declares = (capability: Capability) => traits.capabilities.includes(capability)
   const written = (where: object) => client().call('memory/timeline', { where, limit: 0 })
 
   describe('writing', () => {
@@ -118,27 +129,17 @@ export function describeWriting({ client, mark }: Bench): void {
 
     test(`keeps role and group, and ignores what it does not know ${meets('2/unknown-params', '4.2/undeclared-fields')}`, async () => {
       const id = mark()
-      const entry = {
-        id,
-        content: 'x',
-        role: 'anything else',
-        group: `g ${id}`,
-        colour: {},
-        salience: 'high',
-        session: 5,
-        key: [],
-        embedding: 'x',
-        uri: {},
-        media_type: 1,
-      }
-      await client().call('memory/remember', { records: [entry], session: [] })
+      const undeclared = CAPABILITIES.filter((capability) => !declares(capability))
+      const unknown = Object.assign({}, ...undeclared.map((capability) => UNDECLARED[capability]))
+      const known = { id, content: 'x', role: 'anything else', group: `g ${id}` }
+      const entry = { ...known, colour: {}, ...unknown }
+      const session = declares('sessions') ? {} : { session: [] }
+      await client().call('memory/remember', { records: [entry], ...session })
       const [record] = (await written({ id })).records
       expect(record).toMatchObject({ role: 'anything else', group: `g ${id}` })
-      expect(Object.keys(record ?? {})).not.toEqual(
-        expect.arrayContaining([
-          expect.stringMatching(/^(colour|salience|session|key|embedding|uri)$/),
-        ]),
-      )
+      const names = ['colour', ...Object.keys(unknown)].filter((name) => name !== 'salience')
+      for (const name of names) expect(record).not.toHaveProperty(name)
+      expect(record?.salience).not.toBe('high')
     })
 
     test('takes null for absent', async () => {

@@ -10,7 +10,10 @@ import { inProcess } from './in-process.js'
 
 /** The four kinds of a store that is told of no tiers. */
 export const STORE: Traits = {
-  capabilities: ['core', 'tiers', 'scopes'],
+  capabilities: [
+    ...(['core', 'tiers', 'salience', 'scopes'] as const),
+    ...(['sessions', 'keys', 'embeddings', 'external'] as const),
+  ],
   tiers: ['working', 'episodic', 'semantic', 'procedural'],
   spill: { tier: 'working', capacity: 64, into: 'episodic' },
   owners: 'principal',
