@@ -19,14 +19,29 @@ export const vectorSchema = z.custom<readonly number[]>(
   'must be a non-empty array of finite numbers',
 )
 
+/** The most numbers of a vector that is written or searched by; several times what the widest models give. */
+export const MOST_DIMENSIONS = 16_384
+
+/** A vector of a caller. */
+export const givenVectorSchema = vectorSchema.refine(
+  ({ length }) => length <= MOST_DIMENSIONS,
+  `must have at most ${MOST_DIMENSIONS} numbers`,
+)
+
 function isVector(value: unknown): boolean {
   if (!Array.isArray(value) || value.length === 0) return false
   for (const entry of value) if (typeof entry !== 'number' || !Number.isFinite(entry)) return false
   return true
 }
 
-/** What a caller may write of a record (§3.1, §4.2). Ids, keys, sessions and owners are opaque but never empty. */
-export const entrySchema = z.object({
+/** A record may point at something and contain nothing (§3.8): then its content is empty, said or not. */
+function withContent(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || 'content' in value) return value
+  const points = 'uri' in value && typeof value.uri === 'string'
+  return points ? { ...value, content: '' } : value
+}
+
+const writtenSchema = z.object({
   id: z.string().min(1).optional(),
   content: z.string(),
   role: z.string().optional(),
@@ -37,10 +52,13 @@ export const entrySchema = z.object({
   owner: z.string().min(1).optional(),
   session: z.string().min(1).optional(),
   key: z.string().min(1).optional(),
-  embedding: vectorSchema.optional(),
+  embedding: givenVectorSchema.optional(),
   uri: z.string().min(1).optional(),
   media_type: z.string().optional(),
 })
+
+/** What a caller may write of a record (§3.1, §4.2). Ids, keys, sessions and owners are opaque but never empty. */
+export const entrySchema = z.preprocess(withContent, writtenSchema)
 
 /** A partial record, as `memory/remember` takes it. */
 export type Entry = z.output<typeof entrySchema>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { EXTENSION } from './extension.js'
 import { extensionParamsSchema, extensionProfileSchema } from './extension-schemas.js'
 import type { Method } from './methods.js'
-import { entrySchema, recordSchema, vectorSchema } from './records.js'
+import { entrySchema, givenVectorSchema, recordSchema } from './records.js'
 import type { FederationReport, UpstreamReport } from './reports.js'
 
 const count = z.int().min(0)
@@ -167,7 +167,7 @@ export const SCHEMAS = {
       ...reading,
       query: z.string().optional(),
       min_score: z.number().optional(),
-      embedding: vectorSchema.optional(),
+      embedding: givenVectorSchema.optional(),
       /** Ours: adds to each record how it came to its place. Stores ignore it. */
       explain: z.boolean().optional(),
     }),
