@@ -19,7 +19,13 @@ export interface Promised {
 const OWN: ReadonlySet<Capability> = new Set(['core', 'tiers', 'events', 'summarize', 'prompt'])
 const NOTHING: ReadonlyMap<Capability, string> = new Map()
 /** Capabilities that are there when every upstream that decides declares them. */
-const SHARED: ReadonlySet<Capability> = new Set(['salience', 'sessions', 'keys', 'external'])
+const SHARED: ReadonlySet<Capability> = new Set([
+  'salience',
+  'sessions',
+  'keys',
+  'embeddings',
+  'external',
+])
 
 /** What a promise depends on beside the upstreams. */
 export interface Standing {
