@@ -45,7 +45,7 @@ async function four(make: (name: string) => Memory) {
   return caller(fixture, patient)
 }
 
-describe.each(KINDS)('over four %s', (_, make) => {
+describe.each(KINDS)('over four %s', { timeout: 60_000 }, (_, make) => {
   test('fifty writers on one key leave one record at revision 49', async () => {
     const { remember, fetch, timeline } = await four(make)
     const writers = Array.from({ length: 50 }, (__, n) => remember({ key: 'k', content: `${n}` }))
