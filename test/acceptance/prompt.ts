@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MemoryRecord } from '../../src/protocol/records.js'
+import { meets } from '../support/meets.js'
 import { type Bench, type Client, marked } from './subject.js'
 
 const NOTES = [
@@ -34,13 +35,13 @@ export function describePrompt({ client, mark }: Bench): void {
   }
 
   describe('prompt', () => {
-    test('is told in describe, what it costs too', async () => {
+    test(`is told in describe, what it costs too ${meets('4.16/described')}`, async () => {
       const { prompt } = await client().call('memory/describe')
       expect(prompt?.styles).toEqual(expect.arrayContaining(['facts', 'transcript', 'auto']))
       expect(prompt?.methods).toEqual(expect.arrayContaining(['template', 'none']))
     })
 
-    test('changes nothing of what is recalled', async () => {
+    test(`changes nothing of what is recalled ${meets('4.16/same-records', '4.16/additional')}`, async () => {
       const { where } = await notes()
       const params = { query: 'deploy key', where }
       const bare = await client().call('memory/recall', params)
@@ -53,7 +54,7 @@ export function describePrompt({ client, mark }: Bench): void {
     })
 
     test.each([[undefined], [null], [false], [{ method: 'none' }]])(
-      '%j adds nothing',
+      `%j adds nothing ${meets('4.16/additional')}`,
       async (prompt) => {
         for (const method of ['memory/recall', 'memory/timeline'] as const) {
           const told = await client().call(method, { where: marked(mark()), prompt })
@@ -63,7 +64,7 @@ export function describePrompt({ client, mark }: Bench): void {
       },
     )
 
-    test('of recall is a list, the most relevant first', async () => {
+    test(`of recall is a list, the most relevant first ${meets('4.16/template')}`, async () => {
       const { where } = await notes()
       const params = { query: 'how often does the deploy key rotate?', where, prompt: true }
       const { records, prompt, prompt_ids } = await client().call('memory/recall', params)
@@ -83,7 +84,7 @@ export function describePrompt({ client, mark }: Bench): void {
       expect(prompt_ids).toEqual(ids)
     })
 
-    test('drops whole records to fit, and says which are left', async () => {
+    test(`drops whole records to fit, and says which are left ${meets('4.16/whole-records')}`, async () => {
       const { where } = await notes()
       for (const method of ['memory/recall', 'memory/timeline'] as const) {
         for (const budget of [0, 10, 45, 80, 200]) {
@@ -132,7 +133,7 @@ export function describePrompt({ client, mark }: Bench): void {
       [{ cite: 'yes' }],
       ['facts'],
       [[]],
-    ])('%j is refused', async (prompt) => {
+    ])(`%j is refused ${meets('4.16/unoffered', '4.16/no-substitute')}`, async (prompt) => {
       for (const method of ['memory/recall', 'memory/timeline']) {
         expect(await client().code(method, { prompt })).toBe(-32602)
       }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { meets } from '../support/meets.js'
 import { type Bench, marked } from './subject.js'
 
 const FACTS = [
@@ -20,12 +21,12 @@ export function describeSummaries({ traits, client, mark }: Bench): void {
   }
 
   describe('summarize', () => {
-    test('tells by what it is made', async () => {
+    test(`tells by what it is made ${meets('4.15/described')}`, async () => {
       const { summarize } = await client().call('memory/describe')
       expect(summarize).toEqual({ model: null })
     })
 
-    test('writes one record of what was selected, and leaves the sources', async () => {
+    test(`writes one record of what was selected, and leaves the sources ${meets('4.15/sources')}`, async () => {
       const { where, ids } = await facts()
       const before = await timeline(where)
       const told = await client().call('memory/summarize', { where, into: second })
@@ -53,18 +54,21 @@ export function describeSummaries({ traits, client, mark }: Bench): void {
       expect(await timeline(where)).toHaveLength(3)
     })
 
-    test.skipIf(!traits.capabilities.includes('keys'))('keeps a page under its key', async () => {
-      const { where } = await facts()
-      const key = `pages/${where.mark}`
-      const page = await client().call('memory/summarize', { where, key })
-      expect(page.records).toMatchObject([{ key, revision: 0 }])
-      const more = { content: 'The heron of the river stands at dawn.', metadata: where }
-      await client().call('memory/remember', { records: [more] })
-      const next = await client().call('memory/summarize', { where, key })
-      expect(next.records).toMatchObject([{ id: page.records[0]?.id, key, revision: 1 }])
-      const { record } = await client().call('memory/fetch', { key })
-      expect(record?.content).toContain(more.content)
-    })
+    test.skipIf(!traits.capabilities.includes('keys'))(
+      `keeps a page under its key ${meets('4.15/key')}`,
+      async () => {
+        const { where } = await facts()
+        const key = `pages/${where.mark}`
+        const page = await client().call('memory/summarize', { where, key })
+        expect(page.records).toMatchObject([{ key, revision: 0 }])
+        const more = { content: 'The heron of the river stands at dawn.', metadata: where }
+        await client().call('memory/remember', { records: [more] })
+        const next = await client().call('memory/summarize', { where, key })
+        expect(next.records).toMatchObject([{ id: page.records[0]?.id, key, revision: 1 }])
+        const { record } = await client().call('memory/fetch', { key })
+        expect(record?.content).toContain(more.content)
+      },
+    )
 
     test('takes what all selectors name together', async () => {
       const { where, ids } = await facts()
@@ -77,7 +81,7 @@ export function describeSummaries({ traits, client, mark }: Bench): void {
       expect((await summarize({ where, limit: 0 })).read).toBe(3)
     })
 
-    test('declines where there is nothing durable to say', async () => {
+    test(`declines where there is nothing durable to say ${meets('4.15/declined')}`, async () => {
       const { where } = await facts(['Hello!', 'ok, thanks', 'Where is it?'])
       const nothing = { records: [], read: 3, written: 0 }
       expect(await client().call('memory/summarize', { where })).toEqual(nothing)
@@ -99,11 +103,11 @@ export function describeSummaries({ traits, client, mark }: Bench): void {
       { ids: 'a' },
       { query: 'x', into: 5 },
       { query: 'x', into: '' },
-    ])('%j is refused', async (params) => {
+    ])(`%j is refused ${meets('4.15/selector')}`, async (params) => {
       expect(await client().code('memory/summarize', params)).toBe(-32602)
     })
 
-    test('into or of a tier that does not exist is -32002, and nothing is written', async () => {
+    test(`into or of a tier that does not exist is -32002, and nothing is written ${meets('7/unknown-tier')}`, async () => {
       const { where } = await facts()
       const summarize = (params: object) => client().code('memory/summarize', params)
       expect(await summarize({ where, into: 'no such tier' })).toBe(-32002)

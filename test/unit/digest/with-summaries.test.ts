@@ -24,7 +24,7 @@ const FACTS = [
 function setUp(summarizer: Summarizer = createExtractor(new Tokenizer()), longest = Infinity) {
   let now = Date.UTC(2026, 0, 1)
   const plain = new PlainMemory({
-    capabilities: ['core', 'tiers', 'scopes'],
+    capabilities: ['core', 'tiers', 'scopes', 'keys'],
     tiers: ['episodic', 'semantic'],
     now: () => now++,
   })

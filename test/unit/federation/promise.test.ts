@@ -5,6 +5,7 @@ import { type Promised, promise } from '../../../src/federation/promise.js'
 import { CAPABILITIES } from '../../../src/protocol/methods.js'
 import type { Upstream } from '../../../src/upstreams/upstream.js'
 import { recallConfig, tierConfig } from '../../support/federation.js'
+import { meets } from '../../support/meets.js'
 import { PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
 import { readUpstream, upstreamOver } from '../../support/upstreams.js'
 
@@ -130,7 +131,7 @@ test('what is not declared is withheld with a reason', async () => {
   expect([...withheld.values()].every((reasons) => reasons.length > 0)).toBe(true)
 })
 
-test('what the configuration turns off is withheld, and says so', async () => {
+test(`what the configuration turns off is withheld, and says so ${meets('4.15/not-declared', '2/truthful')}`, async () => {
   const upstream = await readUpstream('a', { ...FULL, tiers: ['a'] })
   const layout = layOut({ upstreams: [upstream.config], tiers: [], recall: recallConfig }, [
     upstream,

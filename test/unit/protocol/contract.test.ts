@@ -198,7 +198,7 @@ describe('a memory that takes no writes', () => {
   })
 })
 
-describe('forget needs something to forget', () => {
+describe(`forget needs something to forget ${meets('4.5/selector')}`, () => {
   test.each([
     {},
     { ids: [] },
@@ -227,7 +227,7 @@ describe('forget needs something to forget', () => {
   })
 })
 
-describe('summarize needs something to summarize', () => {
+describe(`summarize needs something to summarize ${meets('4.15/selector')}`, () => {
   const setting = () => setUp({ declared: ['keys', 'tiers', 'scopes', 'summarize'] })
 
   test.each([
@@ -269,7 +269,7 @@ test('a forget for one owner is never widened to everybody because owners are no
   expect(setting.seen).toHaveLength(1)
 })
 
-describe('limits', () => {
+describe(`limits ${meets('4.1/limits')}`, () => {
   const limits = { max_records_per_call: 2, max_recall_limit: 3, max_content_length: 4 }
   const contents = (...texts: string[]) => ({ records: texts.map((content) => ({ content })) })
 
@@ -294,7 +294,7 @@ describe('limits', () => {
   })
 })
 
-describe('versions', () => {
+describe(`versions ${meets('4.1/no-pretence')}`, () => {
   test.each(['a2m/0.2', 'a2m/1.0', '', 'x'])('%j is not spoken', async (protocol) => {
     const { served } = setUp({})
     const refused = served.call('memory/describe', { protocol }, context)
