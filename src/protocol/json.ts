@@ -99,6 +99,9 @@ function printPiecemeal(value: unknown): string {
   return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${printPiecemeal(field)}`).join(',')}}`
 }
 
+/** A message from a caller is held to every rule; a reply of an upstream is only searched for what must stay text. */
+export type Strictness = 'strict' | 'lenient'
+
 /**
  * Parses a JSON text and puts a `JsonText` wherever the source must survive: the `metadata` of each record (an element of an
  * array named `records`, or an object named `record`, but nothing in a `where`) and, strictly read, the `id` of the outermost

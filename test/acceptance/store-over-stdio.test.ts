@@ -1,9 +1,4 @@
-import { STORE } from './subjects/store.js'
-import { openStoreOverStdio } from './subjects/store-process.js'
+import { openStoreOverStdio, STORE_PROGRAM } from './subjects/store-process.js'
 import { describeMemory } from './suite.js'
 
-describeMemory('a store on stdio', openStoreOverStdio, {
-  ...STORE,
-  capabilities: [...STORE.capabilities, 'summarize', 'prompt'],
-  owners: 'parameter',
-})
+describeMemory('a store on stdio', openStoreOverStdio, STORE_PROGRAM)

@@ -1,7 +1,15 @@
-import type { Subject } from '../subject.js'
+import type { Subject, Traits } from '../subject.js'
 import { overHttp, sha256 } from './http.js'
 import { addressOf, createFolder, startProgram } from './program.js'
 import { overStdio } from './stdio.js'
+import { STORE } from './store.js'
+
+/** What a store can do that is a program: it also extracts sentences, renders prompts and keeps events. */
+export const STORE_PROGRAM: Traits = {
+  ...STORE,
+  capabilities: [...STORE.capabilities, 'events', 'summarize', 'prompt'],
+  owners: 'parameter',
+}
 
 /** A store of its own over HTTP; with a token its holder may act for every owner. */
 export async function openStoreOverHttp(token?: string): Promise<Subject> {
