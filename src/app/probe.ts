@@ -1,0 +1,72 @@
+import type { Config, UpstreamConfig } from '../config/config.js'
+import { ConfigError } from '../config/errors.js'
+import { probe } from '../probe/probe.js'
+import type { ProbeReport } from '../probe/report.js'
+import type { Cancellation } from '../protocol/cancellation.js'
+import { toA2mError } from '../protocol/errors.js'
+import type { Context } from '../protocol/memory.js'
+import { internalContext, type Reached } from '../upstreams/upstream.js'
+import type { AppDeps } from './deps.js'
+import { reachAll } from './reach.js'
+
+export interface ProbeUpstreamOptions {
+  readonly config: Config
+  readonly upstream: string
+  readonly deps: AppDeps
+  /** Cancelled when the probe is to stop; it still clears up then. */
+  readonly stop: Cancellation
+}
+
+/**
+ * Opens the way to one upstream alone and tries what it declares. Throws a `ConfigError` where it is not there or never to be
+ * written to, and an Error that says why where it does not describe itself.
+ */
+export async function probeUpstream(options: ProbeUpstreamOptions): Promise<ProbeReport> {
+  const { config, deps } = options
+  const upstream = chosen(options)
+  const { durability, federation } = config
+  const around = { ...deps, tiers: federation.tiers, durability, happened: () => {} }
+  const reached = (await reachAll([upstream], around)).get(upstream.name)
+  if (reached === undefined) throw new TypeError(`upstream ${upstream.name} was not opened`)
+  try {
+    return await run(upstream, reached, options)
+  } finally {
+    await reached.memory.close()
+  }
+}
+
+function chosen({ config, upstream: name }: ProbeUpstreamOptions): UpstreamConfig {
+  const { upstreams } = config.federation
+  const found = upstreams.find((upstream) => upstream.name === name)
+  if (found === undefined) {
+    const names = upstreams.map((upstream) => upstream.name).join(', ')
+    throw new ConfigError(['upstreams', name], `is not there; there are ${names}`)
+  }
+  if (found.access === 'read-only') {
+    throw new ConfigError(['upstreams', name, 'access'], 'read-only is never written to')
+  }
+  return found
+}
+
+async function run(
+  { name, owner, connect, timeout }: UpstreamConfig,
+  { memory }: Reached,
+  { deps, stop }: ProbeUpstreamOptions,
+): Promise<ProbeReport> {
+  const { clock, randomBytes } = deps
+  const cleaning = (): Context => internalContext(clock.monotonic() + timeout)
+  try {
+    return await probe({
+      upstream: name,
+      memory,
+      owners: owner ?? 'parameter',
+      line: connect.kind === 'http' ? 'request-reply' : 'two-way',
+      mark: `a2m-probe-${Buffer.from(randomBytes(6)).toString('hex')}`,
+      context: () => ({ ...cleaning(), cancellation: stop }),
+      cleaning,
+    })
+  } catch (thrown) {
+    if (thrown instanceof TypeError) throw thrown
+    throw new Error(`${name} cannot be probed: ${toA2mError(thrown).message}`)
+  }
+}
