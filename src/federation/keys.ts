@@ -24,7 +24,7 @@ export function addressOf({ owner, key }: Address): string {
  * Whether an upstream may hold records with keys. One that does not declare `keys` holds none but those that were moved to it and
  * carry theirs in reserved metadata.
  */
-export function mayHoldKeys(parts: Parts, { name, profile }: Source): boolean {
+function mayHoldKeys(parts: Parts, { name, profile }: Source): boolean {
   return profile.capabilities.has('keys') || parts.carried.count(name) > 0
 }
 

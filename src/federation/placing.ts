@@ -180,7 +180,7 @@ function keyed(parts: Parts, item: Prepared, slot: Slot, before: number): Placed
 }
 
 /** The revision of a slot's record after so many writes of this call; the first write makes it 0 (§3.6). */
-export function revisionAfter({ held }: Slot, writes: number): number | undefined {
+function revisionAfter({ held }: Slot, writes: number): number | undefined {
   if (held === undefined) return writes - 1
   const { revision } = held.record
   return revision === undefined ? undefined : revision + writes
