@@ -1,5 +1,5 @@
 import { copyWith } from '../protocol/copy.js'
-import { A2mError, invalidParams } from '../protocol/errors.js'
+import { invalidParams } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
@@ -73,17 +73,4 @@ function shown(
 ): MemoryRecord {
   const embedding = embeddings ? vectors.of(row.seq) : undefined
   return embedding === undefined ? record : copyWith(record, { embedding })
-}
-
-/** What has happened since a cursor (§4.12). */
-export function events(
-  { log }: Shelf,
-  params: ParamsOf<'memory/events'>,
-): ResultOf<'memory/events'> {
-  if (log === undefined) {
-    throw new A2mError('CAPABILITY_NOT_SUPPORTED', 'this store keeps no events', {
-      capability: 'events',
-    })
-  }
-  return log.read({ ...params, owner: ownerOf(params) })
 }

@@ -14,10 +14,11 @@ import { asUnusable, openDatabase } from './database.js'
 import { describe, provided } from './describing.js'
 import { promote } from './moving.js'
 import type { StoreOptions } from './options.js'
-import { events, fetch, recall, timeline } from './reading.js'
+import { fetch, recall, timeline } from './reading.js'
 import { closeSession, listSessions } from './sessions.js'
 import { openShelf, type Services, type Shelf } from './shelf.js'
 import { tiersOf } from './tiers.js'
+import { events, unsubscribe } from './watching.js'
 import { forget, reinforce, remember } from './writing.js'
 
 const DEFAULT_LIMIT = 8
@@ -88,6 +89,7 @@ const HANDLERS: Handlers = {
   'memory/session/list': listSessions,
   'memory/session/close': closeSession,
   'memory/events': events,
+  'memory/events/unsubscribe': unsubscribe,
 }
 
 class Store implements Memory {

@@ -26,6 +26,14 @@ test('events are declared where they are kept, without push, and not where none 
   expect(told.methods).toContain('memory/events')
 })
 
+test('a store alone pushes to nobody', async () => {
+  const store = new OpenStore(EVENTS)
+  expect(await codeOf(store.call('memory/events/subscribe', {}))).toBe(-32003)
+  expect(await store.call('memory/events/unsubscribe', {})).toEqual({ subscribed: false })
+  const without = new OpenStore()
+  expect(await codeOf(without.call('memory/events/unsubscribe', {}))).toBe(-32003)
+})
+
 test('every record written is one event, with what it has', async () => {
   const store = new OpenStore(EVENTS)
   const cursor = await now(store)
