@@ -5,7 +5,7 @@ import type { Context } from '../protocol/memory.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import { identityOf } from '../upstreams/translate.js'
-import { type Answer, fanOut } from './fan-out.js'
+import { type Answer, ask, fanOut } from './fan-out.js'
 import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
@@ -34,7 +34,7 @@ export interface Found {
 /** Ids in one ask: what every store should bear in one filter. */
 const IDS_PER_ASK = 500
 
-/** Looks records up by id wherever they could live (§5.2: every store tests `where` on recall). */
+/** Looks records up by id wherever they could live. */
 export async function locate(
   parts: Parts,
   { ids, owner }: { readonly ids: readonly string[]; readonly owner: Owner },
@@ -64,14 +64,17 @@ async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context):
   const asks = plan.targets.flatMap((target) =>
     portions(target).map((portion) => ({ target, portion })),
   )
-  const answers = await fanOut(
-    'memory/recall',
-    asks.map(({ target, portion }) => ({
-      source: target.source,
-      params: lookup(target, portion, owner),
-    })),
-    context,
-    parts.clock,
+  const answers = await Promise.all(
+    asks.map(({ target, portion }) => {
+      const { source } = target
+      const params = lookup(target, portion, owner)
+      return ask<'memory/recall' | 'memory/timeline'>(
+        countsLookups(source) ? 'memory/timeline' : 'memory/recall',
+        { source, params },
+        context,
+        parts.clock,
+      )
+    }),
   )
   const located = answers.flatMap((answer, index) => {
     const target = asks[index]?.target
@@ -81,6 +84,14 @@ async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context):
     .filter(({ result }) => result === undefined)
     .map(({ source }) => source.name)
   return { located, silent: [...new Set([...silent, ...plan.absent.keys()])] }
+}
+
+/**
+ * One that counts use and cannot be told that this is none is better asked for its timeline, where it has to test `where` there
+ * too (§3.5); every other tests it on recall (§5.2).
+ */
+function countsLookups({ profile: { extended, capabilities } }: Source): boolean {
+  return !extended && capabilities.has('salience') && capabilities.has('sessions')
 }
 
 function portions({ source, where }: Target): string[][] {

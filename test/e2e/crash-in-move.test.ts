@@ -21,15 +21,25 @@ const written = join(folder.path, 'written')
 let before: readonly MemoryRecord[]
 
 beforeAll(async () => {
-  const gateway = await openMovingGateway(written, 'extended')
+  let gateway = await openMovingGateway(written, 'extended')
   const records = Array.from({ length: RECORDS }, (_, index) => ({
     id: `record-${index}`,
     content: `content ${index}`,
     metadata: new JsonText(index % 2 === 0 ? `{"n":${index}.0}` : '{}'),
     ...(index % 5 === 0 ? {} : { group: `group-${Math.floor(index / 5)}` }),
+    ...(index % 3 === 0 ? { session: `session-${index % 2}`, salience: index / 7 } : {}),
+    ...(index % 4 === 0 ? { key: `keys/${index}`, embedding: [index / 3, -0, 1e-300] } : {}),
+    ...(index % 6 === 0 ? { uri: `urn:record:${index}`, media_type: 'text/plain' } : {}),
   }))
   await gateway.federation.call('memory/remember', { records }, alice())
-  before = (await gateway.federation.call('memory/timeline', {}, alice())).records
+  const rewritten = { key: 'keys/4', content: 'content 4, once more' }
+  await gateway.federation.call('memory/remember', { records: [rewritten] }, alice())
+  await gateway.federation.call('memory/recall', { query: 'content', limit: 3 }, alice())
+  await gateway.close()
+  gateway = await openMovingGateway(written, 'extended')
+  before = (await gateway.federation.call('memory/timeline', { embeddings: true }, alice())).records
+  expect(before.find(({ key }) => key === 'keys/4')).toMatchObject({ revision: 1 })
+  expect(before.some(({ access_count = 0 }) => access_count > 0)).toBe(true)
   await gateway.close()
 })
 afterAll(() => folder.remove())
@@ -48,7 +58,7 @@ async function killedAt(
 
 async function tiersOf(gateway: TestFederation) {
   const read = async (tier: string) =>
-    (await gateway.federation.call('memory/timeline', { tier }, alice())).records
+    (await gateway.federation.call('memory/timeline', { tier, embeddings: true }, alice())).records
   return { hot: await read('hot'), cold: await read('cold') }
 }
 
