@@ -7,3 +7,9 @@ export const readEvents: Handler<ParamsOf<'memory/events'>, ResultOf<'memory/eve
   { book },
   params,
 ) => book.log.read({ ...params, owner: ownerOf(params) })
+
+/** A federation by itself has no connection to push to, so that nobody is subscribed (§4.14); see `edge/with-push.ts`. */
+export const unsubscribe: Handler<
+  ParamsOf<'memory/events/unsubscribe'>,
+  ResultOf<'memory/events/unsubscribe'>
+> = async () => ({ subscribed: false })

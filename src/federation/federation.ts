@@ -20,7 +20,7 @@ import { createKnownCounts } from './counts.js'
 import { describe, publicProfile } from './describe.js'
 import { digestOf, type Engines, turnedOff } from './digesting.js'
 import { Echoes } from './echoes.js'
-import { readEvents } from './events.js'
+import { readEvents, unsubscribe } from './events.js'
 import { fetch } from './fetch.js'
 import { forget } from './forget.js'
 import { type Layout, layOut } from './layout.js'
@@ -197,6 +197,7 @@ const HANDLERS: Handlers = {
   'memory/session/list': listSessions,
   'memory/session/close': closeSession,
   'memory/events': readEvents,
+  'memory/events/unsubscribe': unsubscribe,
 }
 
 /** A call that comes before some upstream has described itself waits for it a little. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Capability } from '../../src/protocol/methods.js'
 import { describeEmbeddings } from './embeddings.js'
+import { describeEvents } from './events.js'
 import { describeExternal } from './external.js'
 import { describeForgetting } from './forgetting.js'
 import { describeItself } from './itself.js'
@@ -25,6 +26,7 @@ const OPTIONAL: { readonly [C in Capability]?: (bench: Bench) => void } = {
   keys: describeKeys,
   embeddings: describeEmbeddings,
   external: describeExternal,
+  events: describeEvents,
   prompt: describePrompt,
   summarize: describeSummaries,
 }

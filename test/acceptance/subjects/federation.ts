@@ -1,10 +1,11 @@
+import { CAPABILITIES } from '../../../src/protocol/methods.js'
 import { embeddedStore, openFederation, tierConfig } from '../../support/federation.js'
 import { ownerContext } from '../../support/federation-contexts.js'
 import type { Subject, Traits } from '../subject.js'
 import { inProcess } from './in-process.js'
 
 export const FEDERATION: Traits = {
-  capabilities: ['core', 'tiers', 'scopes', 'summarize', 'prompt'],
+  capabilities: CAPABILITIES,
   tiers: ['working', 'episodic', 'semantic'],
   spill: { tier: 'working', capacity: 20, into: 'episodic' },
   owners: 'principal',

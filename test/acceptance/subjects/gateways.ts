@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CAPABILITIES } from '../../../src/protocol/methods.js'
 import type { OwnerName, Subject, Traits } from '../subject.js'
 import { overHttp, sha256 } from './http.js'
 import { addressOf, createFolder, type Program, startProgram } from './program.js'
@@ -7,7 +8,7 @@ import { overStdio } from './stdio.js'
 
 /** What the gateways below promise their callers over HTTP. */
 export const GATEWAYS: Traits = {
-  capabilities: ['core', 'tiers', 'scopes', 'summarize', 'prompt'],
+  capabilities: CAPABILITIES,
   tiers: ['working', 'episodic', 'semantic', 'procedural'],
   spill: { tier: 'working', capacity: 20, into: 'episodic' },
   owners: 'principal',

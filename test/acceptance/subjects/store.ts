@@ -12,7 +12,7 @@ import { inProcess } from './in-process.js'
 export const STORE: Traits = {
   capabilities: [
     ...(['core', 'tiers', 'salience', 'scopes'] as const),
-    ...(['sessions', 'keys', 'embeddings', 'external'] as const),
+    ...(['sessions', 'keys', 'embeddings', 'external', 'events'] as const),
   ],
   tiers: ['working', 'episodic', 'semantic', 'procedural'],
   spill: { tier: 'working', capacity: 64, into: 'episodic' },
@@ -21,7 +21,7 @@ export const STORE: Traits = {
 
 /** A built-in store in this thread, in memory. */
 export async function openStoreHere(): Promise<Subject> {
-  const options = { path: ':memory:' }
+  const options = { path: ':memory:', events: { keep: 10_000 } }
   const newId = createIds(systemClock.now, randomBytes)
   const store = openStore(options, { clock: systemClock, newId })
   return inProcess(withContract(withScope(store, 'deny'), storeContract(options)), ownerContext)
