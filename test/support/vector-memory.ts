@@ -14,6 +14,8 @@ export interface VectorOptions extends PlainOptions {
 /** A small store as others might write one that keeps vectors, without our extension. */
 export class VectorMemory implements Memory {
   readonly plain: PlainMemory
+  /** The params of every recall that it was asked, in order. */
+  readonly recalls: ParamsOf<'memory/recall'>[] = []
   readonly #options: VectorOptions
   dimensions: number | null
 
@@ -22,13 +24,6 @@ export class VectorMemory implements Memory {
     this.#options = options
     this.plain = new PlainMemory({ ...options, capabilities })
     this.dimensions = options.embeddings?.dimensions ?? null
-  }
-
-  /** The params of every recall that it was asked, in order. */
-  get recalls(): ParamsOf<'memory/recall'>[] {
-    return this.plain.asked
-      .filter(({ method }) => method === 'memory/recall')
-      .map(({ params }) => params as ParamsOf<'memory/recall'>)
   }
 
   async call<M extends Method>(
@@ -56,7 +51,10 @@ export class VectorMemory implements Memory {
       for (const { embedding } of params.records) this.#hold(embedding)
       return this.plain.call('memory/remember', params)
     },
-    'memory/recall': (params) => this.#recall(params),
+    'memory/recall': (params) => {
+      this.recalls.push(params)
+      return this.#recall(params)
+    },
     'memory/timeline': async (params) => {
       const { records } = await this.plain.call('memory/timeline', params)
       return { records: records.map((record) => shown(record, params)) }

@@ -75,6 +75,25 @@ test('upstreams are columns, capabilities rows, and every no has its reason', ()
   ])
 })
 
+test('how vectors are compared stands where it is said that they are', () => {
+  const [facts, archive] = REPORT.upstreams
+  if (facts === undefined || archive === undefined) throw new Error('the report lost an upstream')
+  const embeddings = { dimensions: null, metric: 'dot', metrics: ['dot'], model: undefined }
+  const keeps = new Set(['core', 'embeddings'])
+  const report: Report = {
+    ...REPORT,
+    capabilities: new Set(['core', 'embeddings'] as const),
+    space: { dimensions: 768, metric: 'dot', metrics: ['dot'], model: 'minilm' },
+    upstreams: [
+      { ...facts, capabilities: keeps, embeddings },
+      { ...archive, capabilities: keeps },
+    ],
+  }
+  expect(printReport(report, pico.createColors(false))).toContain(
+    'embeddings  dot, any width  not told how  yes: dot, 768, minilm',
+  )
+})
+
 test('colours change no width', () => {
   const coloured = printReport(REPORT, pico.createColors(true)).join('\n')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of.

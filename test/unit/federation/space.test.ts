@@ -9,13 +9,13 @@ import { upstreamOver } from '../../support/upstreams.js'
 import { VectorMemory, type VectorOptions } from '../../support/vector-memory.js'
 
 type Vectors = Partial<NonNullable<Description['embeddings']>>
-type Made = readonly [options: Vectors | VectorOptions, config?: Partial<UpstreamConfig>]
+type Made = readonly [options: Vectors & VectorOptions, config?: Partial<UpstreamConfig>]
 
 async function layout(made: Readonly<Record<string, Made>>) {
   const upstreams = await Promise.all(
     Object.entries(made).map(async ([name, [options, config = {}]]) => {
-      const isWhole = 'capabilities' in options || 'readOnly' in options
-      const memory = new VectorMemory(isWhole ? options : { embeddings: options })
+      const { capabilities = ['core', 'embeddings'], readOnly = false, ...embeddings } = options
+      const memory = new VectorMemory({ capabilities, readOnly, embeddings })
       const upstream = upstreamOver(name, memory, { config })
       await upstream.refresh()
       return upstream
@@ -151,7 +151,7 @@ test.each<[string, Readonly<Record<string, Made>>, number | undefined, string[]]
   expect(await promised(made, width)).toEqual({ space: undefined, withheld })
 })
 
-test.each<[Vectors | VectorOptions, string | undefined]>([
+test.each<[Vectors & VectorOptions, string | undefined]>([
   [{ model: 'm' }, undefined],
   [{ dimensions: 2 }, undefined],
   [{ capabilities: ['core'] }, 'it keeps no vectors'],
