@@ -1,8 +1,9 @@
 /**
- * Figures of the built-in store: npx tsx bench/store.ts [--records N] [--data DIR]
+ * Figures of the built-in store: npx tsx bench/store.ts [--records N] [--vectors N] [--data DIR]
  *
  * Builds a file of N synthetic records (100,000 unless given) with a Zipf vocabulary, half a per cent of them a small
- * owner's, and prints what writes, opening and recalls take. With --data DIR, a folder of docs.jsonl, queries.jsonl and
+ * owner's, and prints what writes, opening and recalls take; then another of N records with vectors (5,000 unless given) of
+ * 768 numbers, and what recalls by vector take. With --data DIR, a folder of docs.jsonl, queries.jsonl and
  * qrels.tsv, it also prints nDCG@10 of the whole index and of what a search reads of it.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -12,10 +13,12 @@ import { parseArgs } from 'node:util'
 import { Cancellation } from '../src/protocol/cancellation.js'
 import { createIds } from '../src/protocol/ids.js'
 import type { Context, Memory } from '../src/protocol/memory.js'
+import type { ParamsOf } from '../src/protocol/methods.js'
 import { systemClock } from '../src/protocol/time.js'
 import type { StoreOptions } from '../src/stores/options.js'
 import { openStore } from '../src/stores/store.js'
 import { printQuality } from './store-quality.js'
+import { type Ask, vectorRecalls, writeVectors } from './store-vectors.js'
 import { createRandom, type Random, Zipf } from './zipf.js'
 
 const BATCH = 1000
@@ -111,9 +114,35 @@ async function measure(store: Memory, records: number, zipf: Zipf): Promise<void
   say('timeline, newest 20 of all', spread(await timed(100, newest)))
 }
 
+async function measureVectors(path: string, vectors: number, zipf: Zipf): Promise<void> {
+  const random = createRandom(2)
+  const tools = { random, text: () => zipf.text(WORDS) }
+  const writing = open({ path }, random)
+  const start = performance.now()
+  const askOf =
+    (store: Memory): Ask =>
+    (method, params) =>
+      store.call(method, params as ParamsOf<typeof method>, CONTEXT)
+  await writeVectors(askOf(writing), vectors, tools)
+  const each = (performance.now() - start) / vectors
+  say('write with a vector, 100 a batch', `${each.toFixed(2)} ms a record`)
+  await writing.close()
+  const store = open({ path }, random)
+  const recalls = vectorRecalls(askOf(store), tools)
+  for (const [what, work] of Object.entries(recalls)) {
+    say(`recall ${what}, first`, spread(await timed(1, work)))
+    say(`recall ${what}`, spread(await timed(100, work)))
+  }
+  await store.close()
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { records: { type: 'string', default: '100000' }, data: { type: 'string' } },
+    options: {
+      records: { type: 'string', default: '100000' },
+      vectors: { type: 'string', default: '5000' },
+      data: { type: 'string' },
+    },
   })
   const records = Number(values.records)
   const directory = mkdtempSync(join(tmpdir(), 'store-bench-'))
@@ -131,6 +160,7 @@ async function main(): Promise<void> {
     say('open and describe', `${(performance.now() - start).toFixed(1)} ms`)
     await measure(store, records, zipf)
     await store.close()
+    await measureVectors(join(directory, 'vectors.db'), Number(values.vectors), zipf)
     if (values.data !== undefined) printQuality(values.data, say)
   } finally {
     rmSync(directory, { recursive: true })
