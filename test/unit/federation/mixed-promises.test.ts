@@ -175,6 +175,11 @@ describe(`what is declared ${meets('2/truthful', '2/undeclared')}`, () => {
   })
 })
 
+const FACTS = [
+  'The deploy key rotates every ninety days.',
+  'The vault of the platform team holds the deploy key.',
+  'Berlin hosts the summer meeting of the platform team.',
+]
 const REASON = /: nothing can be (written|moved) to "b": its upstream b is read-only$/
 
 /** A call of every method that writes, with params that a full and writable memory would take. */
@@ -220,8 +225,8 @@ test(`where one tier is read-only no write is ever -32004; into it, it is -32602
   for (const [method, params] of WRITES) {
     expect([method, await codeOf(method, params)]).toEqual([method, undefined])
   }
-  const fact = { content: 'The deploy key rotates every ninety days.' }
-  const { ids } = await federation.call('memory/remember', { records: [fact] }, alice())
+  const records = FACTS.map((content) => ({ content }))
+  const { ids } = await federation.call('memory/remember', { records }, alice())
   for (const [method, params] of [
     ['memory/remember', { records: [{ content: 'fine' }, { content: 'x', tier: 'b' }] }],
     ['memory/promote', { ids, tier: 'b' }],
@@ -230,8 +235,8 @@ test(`where one tier is read-only no write is ever -32004; into it, it is -32602
     const { code, message } = (await errorOf(method, params)) ?? {}
     expect([method, code, message]).toEqual([method, -32602, expect.stringMatching(REASON)])
   }
-  const { records } = await federation.call('memory/timeline', { limit: 0 }, alice())
-  expect(records.map(({ content }) => content)).not.toContain('fine')
+  const left = await federation.call('memory/timeline', { limit: 0 }, alice())
+  expect(left.records.map(({ content }) => content)).not.toContain('fine')
 })
 
 test.each([
