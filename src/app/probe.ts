@@ -3,8 +3,9 @@ import { ConfigError } from '../config/errors.js'
 import { probe } from '../probe/probe.js'
 import type { ProbeReport } from '../probe/report.js'
 import type { Cancellation } from '../protocol/cancellation.js'
+import { checkParams } from '../protocol/checks.js'
 import { toA2mError } from '../protocol/errors.js'
-import type { Context } from '../protocol/memory.js'
+import type { Context, Memory } from '../protocol/memory.js'
 import { internalContext, type Reached } from '../upstreams/upstream.js'
 import type { AppDeps } from './deps.js'
 import { reachAll } from './reach.js'
@@ -16,6 +17,9 @@ export interface ProbeUpstreamOptions {
   /** Cancelled when the probe is to stop; it still clears up then. */
   readonly stop: Cancellation
 }
+
+/** A probe is in no hurry: each of its calls may take this many times what a caller would wait, and a child has to start first. */
+const PATIENCE = 5
 
 /**
  * Opens the way to one upstream alone and tries what it declares. Throws a `ConfigError` where it is not there or never to be
@@ -54,11 +58,11 @@ async function run(
   { deps, stop }: ProbeUpstreamOptions,
 ): Promise<ProbeReport> {
   const { clock, randomBytes } = deps
-  const cleaning = (): Context => internalContext(clock.monotonic() + timeout)
+  const cleaning = (): Context => internalContext(clock.monotonic() + timeout * PATIENCE)
   try {
     return await probe({
       upstream: name,
-      memory,
+      memory: connect.kind === 'store' ? checked(memory) : memory,
       owners: owner ?? 'parameter',
       line: connect.kind === 'http' ? 'request-reply' : 'two-way',
       mark: `a2m-probe-${Buffer.from(randomBytes(6)).toString('hex')}`,
@@ -68,5 +72,14 @@ async function run(
   } catch (thrown) {
     if (thrown instanceof TypeError) throw thrown
     throw new Error(`${name} cannot be probed: ${toA2mError(thrown).message}`)
+  }
+}
+
+/** A built-in store of a gateway has its params checked before they reach its thread, here as there. */
+function checked(inner: Memory): Memory {
+  return {
+    call: async (method, params, context) =>
+      inner.call(method, checkParams(method, params), context),
+    close: () => inner.close(),
   }
 }

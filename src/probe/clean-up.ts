@@ -1,28 +1,38 @@
-import { A2mError, Fault } from '../protocol/errors.js'
 import { type Lab, ownerParam, toldError } from './lab.js'
 import type { ProbeReport } from './report.js'
 
 /** How often what is found to be left is forgotten again; a page of it at a time. */
 const ROUNDS = 20
 
-/** Forgets all that was or may have been written, by id and then by what still bears the mark, and tells what is left. */
+/**
+ * Forgets all that was or may have been written, by id and then by what still bears the mark, and tells what is left. Owners are
+ * gone through twice, since a server may show one the records of another.
+ */
 export async function cleanUp(lab: Lab): Promise<ProbeReport['left']> {
-  const owners = [...new Set([lab.owner, lab.other])]
-  const left: string[] = []
-  let reason = ''
-  for (const owner of owners) {
-    try {
-      await forget(lab, idsOf(lab, owner), owner)
-      const found = await sweep(lab, owner)
-      if (found.length > 0) reason = 'it said that they were forgotten, and still gives them'
-      left.push(...found)
-    } catch (thrown) {
-      if (!(thrown instanceof A2mError || thrown instanceof Fault)) throw thrown
-      left.push(...idsOf(lab, owner))
+  await through(lab, forgetWritten)
+  const { ids, reason } = await through(lab, sweep)
+  return ids.size === 0 ? undefined : { ids: [...ids], reason }
+}
+
+type Work = (lab: Lab, owner: string | undefined) => Promise<readonly string[]>
+
+/** What is left of each owner's records; all of them where it cannot be told. */
+async function through(lab: Lab, work: Work) {
+  const ids = new Set<string>()
+  let reason = 'it says that they are forgotten, and still gives them'
+  for (const owner of new Set([lab.owner, lab.other])) {
+    const left = await work(lab, owner).catch((thrown: unknown) => {
       reason = toldError(thrown)
-    }
+      return idsOf(lab, owner)
+    })
+    for (const id of left) ids.add(id)
   }
-  return left.length === 0 ? undefined : { ids: left, reason }
+  return { ids, reason }
+}
+
+async function forgetWritten(lab: Lab, owner: string | undefined): Promise<readonly string[]> {
+  await forget(lab, idsOf(lab, owner), owner)
+  return []
 }
 
 function idsOf(lab: Lab, owner: string | undefined): string[] {
