@@ -36,9 +36,11 @@ export class KeyedLock {
     return this.#hold(modes, this.#turn(free, wait).then(task), free)
   }
 
-  /** Whether anybody holds the key, or waits for it, alone. */
-  isHeld(key: string): boolean {
-    return this.#queues.get(key)?.alone !== undefined
+  /** How the key is held or waited for at this moment; alone, where both ways. */
+  holding(key: string): Mode | undefined {
+    const queue = this.#queues.get(key)
+    if (queue === undefined) return undefined
+    return queue.alone === undefined ? 'shared' : 'alone'
   }
 
   #before(key: string, mode: Mode): readonly Promise<unknown>[] {

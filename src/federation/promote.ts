@@ -60,7 +60,9 @@ export function moveKeys(owner: Owner): LockKey[] {
 
 /** Whether records of the owner are moving, or about to. */
 export function isMoving({ locks }: Parts, owner: Owner): boolean {
-  return locks.isHeld(`move:${ownerKey(owner)}`) || locks.isHeld(EVERYBODY)
+  const everybody = locks.holding(EVERYBODY)
+  if (owner === undefined) return everybody !== undefined
+  return everybody === 'alone' || locks.holding(`move:${ownerKey(owner)}`) !== undefined
 }
 
 const EVERYBODY = `move:${ownerKey(undefined)}`
