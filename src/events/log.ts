@@ -157,10 +157,11 @@ function append(database: Database, statements: Statements, { drafts, options }:
   if (drafts.length === 0) return
   if (!database.inTransaction) throw new TypeError('events are appended in a transaction')
   const at = Math.floor(options.now())
-  let { head } = metaOf(statements)
+  const { head: start, floor } = metaOf(statements)
+  let head = start
   for (const draft of drafts) head = insert(statements, draft, { head, at })
   statements.advance.run(head)
-  trim(statements, { head, at, ...options })
+  trim(statements, { head, floor, at, ...options })
 }
 
 /** Writes the rows of one event; returns the number of the last. */
@@ -188,13 +189,16 @@ function weight(text: string): number {
 
 interface Bound extends Retention {
   readonly head: number
+  readonly floor: number
   readonly at: number
 }
 
-/** Drops whole events from the oldest on; the newest always stays. */
-function trim(statements: Statements, { head, at, keep, maxAge }: Bound): void {
+/** Drops whole events from the oldest on, a hundredth of the bound at once; the newest always stays. */
+function trim(statements: Statements, { head, floor: before, at, keep, maxAge }: Bound): void {
   const young = statements.young.get(at - maxAge) ?? head
-  const cut = Math.max(young - 1, head - keep)
+  const surplus = head - keep - before > keep / 100 ? head - keep : 0
+  const cut = Math.max(young - 1, surplus)
+  if (cut <= before) return
   const floor = statements.dropped.get({ cut }) ?? null
   if (floor === null) return
   statements.drop.run(floor)
