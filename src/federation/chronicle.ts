@@ -101,7 +101,7 @@ function idsOf(intent: Intent): readonly string[] {
 }
 
 /** A consolidate that moved nothing is nobody's in its shares, so that it is told to whom it was for. */
-export function addressed(intent: Intent, changes: readonly Change[]): Change[] {
+function addressed(intent: Intent, changes: readonly Change[]): Change[] {
   return changes.map((change) => {
     if (change.kind !== 'consolidated' || change.shares.length > 0) return change
     const owner = 'owner' in intent ? intent.owner : undefined
