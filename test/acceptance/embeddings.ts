@@ -158,7 +158,7 @@ function describeNearness({ traits, client, mark }: Bench): void {
       const [text, vector, both] = await write(
         client(),
         [
-          { content: 'a heron in the river', embedding: [0, 0, 0, -1], tier: first },
+          { content: 'a heron at dawn', embedding: [0, 0, 0, -1], tier: first },
           { content: 'nothing of that', embedding: [1, 1, 0, 0], tier: second },
           { content: 'a heron in the river', embedding: [1, 0.9, 0, 0], tier: second },
         ],

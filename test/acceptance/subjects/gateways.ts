@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CAPABILITIES } from '../../../src/protocol/methods.js'
+import { until } from '../../support/waiting.js'
 import type { OwnerName, Subject, Traits } from '../subject.js'
 import { overHttp, sha256 } from './http.js'
-import { addressOf, createFolder, type Program, startProgram } from './program.js'
+import { addressOf, createFolder, MAIN, type Program, startProgram } from './program.js'
 import { overStdio } from './stdio.js'
 
 /** What the gateways below promise their callers over HTTP. */
@@ -61,6 +62,27 @@ tiers:
 `
 }
 
+const TOKEN = 'token-of-the-store-behind-a-gateway'
+
+/** A store each in process, over HTTP and on stdio. */
+function mixed(url: string): string {
+  const child = ['store', '--stdio', '--path', 'facts.db', '--tiers', 'semantic,skills']
+  return `name: mixed
+listen: { host: 127.0.0.1, port: 0 }
+admin: { host: 127.0.0.1, port: 0 }
+data_dir: ./mixed
+${AUTH}upstreams:
+  desk: { store: sqlite, path: desk.db }
+  past: { url: "${url}", auth: { bearer: "${TOKEN}" }, timeout: 20s }
+  facts: { command: ${JSON.stringify([process.execPath, MAIN, ...child])}, timeout: 20s }
+tiers:
+  working: { kind: working, upstream: desk, capacity: 20, spill_to: episodic }
+  episodic: { kind: episodic, upstream: past }
+  semantic: { kind: semantic, upstream: facts }
+  procedural: { kind: procedural, upstream: facts, upstream_tier: skills }
+`
+}
+
 interface Running {
   readonly program: Program
   readonly url: string
@@ -100,6 +122,22 @@ export async function openGatewayBehindGateway(): Promise<Subject> {
     folder.remove()
   })
 }
+
+/** A gateway over HTTP with stores in process, over HTTP and on stdio behind it, once all of them have described themselves. */
+export async function openMixedGateway(): Promise<Subject> {
+  const folder = createFolder()
+  const args = ['store', '--path', 'past.db', '--http', '0', '--tiers', 'episodic']
+  const store = startProgram([...args, '--token-sha256', sha256(TOKEN)], folder.path)
+  const gateway = await startGateway(folder.path, 'mixed', mixed(await addressOf(store)))
+  const subject = overHttp(gateway.url, keyOf, async () => {
+    await stopAll([gateway.program, store])
+    folder.remove()
+  })
+  await until(async () => (await subject.send(DESCRIBE, 'anna'))?.includes('"scopes"') ?? false)
+  return subject
+}
+
+const DESCRIBE = '{"jsonrpc":"2.0","id":1,"method":"memory/describe"}'
 
 /** The gateway that is there without any configuration, on stdio. */
 export async function openDefaultGateway(): Promise<Subject> {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
+/** The program as it is built. */
+export const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
 /** An empty folder, and its removal. */
 export function createFolder(): { readonly path: string; remove(): void } {

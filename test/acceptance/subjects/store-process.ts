@@ -4,10 +4,10 @@ import { addressOf, createFolder, startProgram } from './program.js'
 import { overStdio } from './stdio.js'
 import { STORE } from './store.js'
 
-/** What a store can do that is a program: it also extracts sentences, renders prompts and keeps events. */
+/** What a store can do that is a program: it also extracts sentences and renders prompts. */
 export const STORE_PROGRAM: Traits = {
   ...STORE,
-  capabilities: [...STORE.capabilities, 'events', 'summarize', 'prompt'],
+  capabilities: [...STORE.capabilities, 'summarize', 'prompt'],
   owners: 'parameter',
 }
 
