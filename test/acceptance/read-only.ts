@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isMethod, SPECS } from '../../src/protocol/methods.js'
 import { meets } from '../support/meets.js'
 import { Client, createMarks, type Open, type Subject, type Traits } from './subject.js'
 
@@ -10,7 +11,13 @@ const WRITES: readonly (readonly [string, readonly unknown[]])[] = [
   ['memory/forget', [{ query: 'heron' }, {}, { ids: [] }, { ids: 5 }, { tier: 'nowhere' }, 'x']],
   ['memory/promote', [{ ids: ['a'], tier: 'nowhere' }, {}, { ids: 5 }]],
   ['memory/consolidate', [{}, undefined, 5]],
+  ['memory/reinforce', [{ ids: ['a'] }, {}, { ids: 5 }]],
+  ['memory/session/close', [{ session: 's' }, {}, { session: 5 }]],
 ]
+
+function isDeclared(method: string, { capabilities }: Traits): boolean {
+  return isMethod(method) && capabilities.includes(SPECS[method].capability)
+}
 
 /** Holds a memory that takes no writes to §2.1. */
 export function describeReadOnlyMemory(name: string, open: Open, traits: Traits): void {
@@ -26,7 +33,8 @@ export function describeReadOnlyMemory(name: string, open: Open, traits: Traits)
       return new Client({ subject, traits, owner: 'anna', newId })
     }
 
-    test.each(WRITES)(
+    const writes = WRITES.filter(([method]) => isDeclared(method, traits))
+    test.each(writes)(
       `%s is -32004 before any other check ${meets('2.1/writes-refused', '2.1/all-or-none', '7/read-only')}`,
       async (method, all) => {
         for (const params of all) expect(await client().code(method, params)).toBe(-32004)
@@ -42,7 +50,12 @@ export function describeReadOnlyMemory(name: string, open: Open, traits: Traits)
       const recalled = await client().call('memory/recall', { query: 'heron', limit: 1 })
       expect(recalled.records.map(({ content }) => content)).toEqual([SEED[1]])
       expect(await client().code('memory/recall', { limit: -1 })).toBe(-32602)
-      expect(await client().code('memory/summarize', {})).toBe(-32003)
+      const summarizing = isDeclared('memory/summarize', traits) ? -32004 : -32003
+      expect(await client().code('memory/summarize', {})).toBe(summarizing)
+      if (isDeclared('memory/reinforce', traits)) {
+        const again = await client().call('memory/timeline')
+        expect(again.records).toEqual(records)
+      }
     })
   })
 }

@@ -34,7 +34,7 @@ async function seeded(): Promise<Seeded> {
   const folder = createFolder()
   const path = join(folder.path, 'store.db')
   await seed(path)
-  return { folder, options: { path, access: 'read-only' } }
+  return { folder, options: { path, access: 'read-only', events: { keep: 10_000 } } }
 }
 
 /** A built-in store in this thread. */
