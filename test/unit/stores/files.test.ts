@@ -134,6 +134,25 @@ test('a file takes the steps that it lacks, each once, and a failing one leaves 
   db.close()
 })
 
+test('a file of the first schema is brought up to date with all that was in it', async () => {
+  const path = join(folder(), 'facts.db')
+  const db = openDatabase({ path }, MIGRATIONS.slice(0, 1))
+  db.exec(`
+    INSERT INTO owners VALUES (1, NULL);
+    INSERT INTO partitions VALUES (1, 1, 'working', 1, 2);
+    INSERT INTO records (id, owner_no, partition_no, created_at, length, content)
+      VALUES ('old', 1, 1, 0, 2, 'red fox');
+    INSERT INTO terms (rowid, tokens) VALUES (1, 'red|1|4 fox|1|4');
+  `)
+  db.close()
+  const store = new OpenStore({ path, events: { keep: 10 } })
+  expect(await store.recall('fox')).toMatchObject([{ id: 'old', salience: 1, access_count: 0 }])
+  expect(await store.timeline()).toMatchObject([{ id: 'old', access_count: 1 }])
+  await store.write({ content: 'new', key: 'k', session: 's', embedding: [1], uri: 'a:b' })
+  expect(contents(await store.recall({ embedding: [1] }))).toEqual(['new'])
+  expect((await store.call('memory/session/list', {})).sessions).toHaveLength(1)
+})
+
 test.each([
   ['normal', 1],
   ['full', 2],
