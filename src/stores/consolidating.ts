@@ -6,8 +6,8 @@ import type { TierOption } from './options.js'
 import type { Partition } from './partitions.js'
 import type { Shelf } from './shelf.js'
 import type { Bucket, Standing } from './standings.js'
-import { weakestFirst } from './strength.js'
 import { sourcesFirst } from './tiers.js'
+import { lightestFirst } from './weight.js'
 
 /** Promotes what has earned it and spills what is over capacity in tiers that spill, each owner for itself (§4.7). */
 export function consolidate(
@@ -136,7 +136,7 @@ function spillBucket(shelf: Shelf, tier: TierOption, overfull: Overfull): void {
   }
 }
 
-/** In the order in which records go: the weakest first where a tier has a half-life, otherwise the oldest. */
+/** In the order in which records go: the lightest first where a tier has a half-life, otherwise the oldest. */
 function leaving(
   { standings, clock }: Shelf,
   { half_life }: TierOption,
@@ -144,5 +144,5 @@ function leaving(
 ): readonly Standing[] {
   if (half_life === undefined) return standings.of(partition.no, bucket, surplus)
   const all = standings.of(partition.no, bucket, Infinity)
-  return weakestFirst(all, { halfLife: half_life * 1000, now: clock.now() })
+  return lightestFirst(all, { halfLife: half_life * 1000, now: clock.now() })
 }

@@ -3,7 +3,7 @@ import type { Metric } from './metric.js'
 
 /**
  * One tier of a store; `capacity` is records an owner (where `per_session`: of each session), 0 or absent unbounded, and is enforced
- * by consolidate where `spill_to` is set. `promote_after` is uses, `half_life` seconds: with it the weakest spill first.
+ * by consolidate where `spill_to` is set. `promote_after` is uses, `half_life` seconds: with it the lightest spill first.
  */
 export interface TierOption {
   readonly name: string

@@ -209,7 +209,7 @@ test('what has earned it is promoted before the rest spills', async () => {
 const DAY = 86_400_000
 const FADING = [{ name: 'a', capacity: 2, spill_to: 'b', half_life: DAY / 1000 }, 'b']
 
-test('with a half-life the weakest spill first: by salience, by age, by last use', async () => {
+test('with a half-life the lightest spill first: by salience, by age, by last use', async () => {
   const store = new OpenStore({ tiers: FADING })
   await store.write({ content: 'old and dear', salience: 9 })
   await store.write('old and used')
@@ -221,7 +221,7 @@ test('with a half-life the weakest spill first: by salience, by age, by last use
   expect(contents(await store.timeline({ tier: 'b' }))).toEqual(['new and worthless', 'new'])
 })
 
-test('a group is worth what its strongest member is', async () => {
+test('a group is worth what its heaviest member is', async () => {
   const store = new OpenStore({ tiers: FADING })
   await store.write(
     { content: 'weak alone', salience: 0.5 },
@@ -232,7 +232,7 @@ test('a group is worth what its strongest member is', async () => {
   expect(contents(await store.timeline({ tier: 'b' }))).toEqual(['weak alone'])
 })
 
-test('with a half-life and per session, each session keeps its strongest', async () => {
+test('with a half-life and per session, each session keeps its heaviest', async () => {
   const tiers = [{ name: 'a', capacity: 1, spill_to: 'b', half_life: 60, per_session: true }, 'b']
   const store = new OpenStore({ tiers })
   await store.write(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Standing } from '../../../src/stores/standings.js'
-import { weakestFirst } from '../../../src/stores/strength.js'
+import { lightestFirst } from '../../../src/stores/weight.js'
 
 const NOW = 1_000_000
 const FADING = { halfLife: 1000, now: NOW }
@@ -11,7 +11,7 @@ function standing(seq: number, said: Partial<Standing> = {}): Standing {
 }
 
 const order = (...standings: readonly Standing[]) =>
-  weakestFirst(standings, FADING).map(({ seq }) => seq)
+  lightestFirst(standings, FADING).map(({ seq }) => seq)
 
 test('half the worth goes with each half-life since the last use', () => {
   const fresh = standing(1)
@@ -33,7 +33,7 @@ test('nothing is weaker than what is worth nothing, and ages beyond all doubles 
   expect(order(ancient, older, zero, below)).toEqual([1, 2, 4, 3])
 })
 
-test('a group stands where its strongest member does', () => {
+test('a group stands where its heaviest member does', () => {
   const member = (seq: number, salience: number) => standing(seq, { salience, group: 'g' })
   expect(order(standing(1, { salience: 0.5 }), member(2, 0.1), member(3, 3), standing(4))).toEqual([
     1, 4, 2, 3,
@@ -50,7 +50,7 @@ test('all come out, whatever their worth', () => {
   })
   fc.assert(
     fc.property(fc.array(any), (standings) => {
-      const sorted = weakestFirst(standings, FADING)
+      const sorted = lightestFirst(standings, FADING)
       expect(sorted).toHaveLength(standings.length)
       expect(standings.every((one) => sorted.includes(one))).toBe(true)
     }),

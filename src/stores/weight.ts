@@ -9,23 +9,23 @@ export interface Fading {
 }
 
 /**
- * The records that are worth least come first, of equals the oldest; a group is worth what its strongest member is. `standings` are oldest
+ * The records that are worth least come first, of equals the oldest; a group is worth what its heaviest member is. `standings` are oldest
  * first.
  */
-export function weakestFirst(standings: readonly Standing[], fading: Fading): readonly Standing[] {
-  const strengths = new Map<string | number, number>()
+export function lightestFirst(standings: readonly Standing[], fading: Fading): readonly Standing[] {
+  const weights = new Map<string | number, number>()
   const unitOf = ({ group, seq }: Standing): string | number => group ?? seq
   for (const standing of standings) {
     const unit = unitOf(standing)
-    const before = strengths.get(unit) ?? -Infinity
-    strengths.set(unit, Math.max(before, strength(standing, fading)))
+    const before = weights.get(unit) ?? -Infinity
+    weights.set(unit, Math.max(before, weight(standing, fading)))
   }
-  const worth = (standing: Standing): number => strengths.get(unitOf(standing)) ?? -Infinity
+  const worth = (standing: Standing): number => weights.get(unitOf(standing)) ?? -Infinity
   return standings.toSorted((left, right) => worth(left) - worth(right) || 0)
 }
 
 /** The logarithm of salience × 0.5 ^ (time since the last use / half-life), which for old records is too small for a double. */
-function strength(standing: Standing, { halfLife, now }: Fading): number {
+function weight(standing: Standing, { halfLife, now }: Fading): number {
   const { salience, accessed_at, created_at } = standing
   const idle = now - (accessed_at ?? created_at)
   return Math.log2(Math.max(salience ?? USUAL_SALIENCE, 0)) - idle / halfLife
