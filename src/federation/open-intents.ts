@@ -52,19 +52,18 @@ interface Looking {
   readonly parts: Parts
   readonly open: OpenIntent
   readonly context: Context
+  /** When this run of the gateway began, in ms of wall time. */
+  readonly since: number
 }
 
 /**
  * Tells what an intent that nobody ended has come to. False where that cannot be found out yet. What was told of the same
  * records since it began, as by a caller that tried again, is not told twice.
  */
-export async function settleIntent(
-  parts: Parts,
-  open: OpenIntent,
-  context: Context,
-): Promise<boolean> {
+export async function settleIntent(looking: Looking): Promise<boolean> {
+  const { parts, open } = looking
   const intent = intentSchema.parse(JSON.parse(open.intent))
-  const found = await find({ parts, open, context }, intent)
+  const found = await find(looking, intent)
   if (found.changes.length > 0 || found.rest === undefined) {
     parts.book.end(open.id, found.changes, found.rest && JSON.stringify(found.rest))
     parts.told()
@@ -236,6 +235,10 @@ function toldOf(
   return told
 }
 
-function isStale({ parts, open }: Looking): boolean {
+/** What a call of an earlier run has not done at stores that ended with that run will not be done any more. */
+function isStale({ parts, open, since }: Looking): boolean {
+  const { sources, absent } = parts.layout()
+  const ended = sources.every(({ upstream }) => upstream.config.connect.kind === 'store')
+  if (open.at < since && ended && absent.size === 0) return true
   return parts.clock.now() - open.at > PATIENCE
 }

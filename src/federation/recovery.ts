@@ -15,6 +15,7 @@ export class Recovery {
   readonly #parts: Parts
   readonly #context: () => Context
   readonly #told: (problem: string) => void
+  readonly #since: number
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #stopped = false
@@ -24,6 +25,7 @@ export class Recovery {
     this.#parts = parts
     this.#context = context
     this.#told = told
+    this.#since = parts.clock.now()
   }
 
   /** Tries everything that is open once, then again on a schedule. Never rejects. */
@@ -59,7 +61,7 @@ export class Recovery {
     for (const open of book.open()) {
       if (chronicle.isOpen(open.id)) continue
       await this.#attempt(`what to tell of ${open.id}`, () =>
-        settleIntent(this.#parts, open, this.#context()),
+        settleIntent({ parts: this.#parts, open, context: this.#context(), since: this.#since }),
       )
     }
   }

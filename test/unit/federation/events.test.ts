@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ConnectConfig } from '../../../src/config/config.js'
 import { Fault } from '../../../src/protocol/errors.js'
 import type { Context, Memory } from '../../../src/protocol/memory.js'
 import type { Method, ParamsOf, ResultOf } from '../../../src/protocol/methods.js'
@@ -46,13 +47,25 @@ function faulty(inner: Memory, wrong: Wrong): Memory {
 }
 
 /** `hot`, which holds two records an owner and spills, over `cold`; on files, so that it can be opened again. */
-async function gateway(wrong: Wrong = () => undefined, over: Partial<FederationSetup> = {}) {
+const ELSEWHERE = {
+  kind: 'http',
+  url: 'http://127.0.0.1/',
+  bearer: undefined,
+  connections: 1,
+} as const
+
+/** `connect` is how its upstreams are said to be reached. */
+async function gateway(
+  wrong: Wrong = () => undefined,
+  { connect, ...over }: Partial<FederationSetup> & { readonly connect?: ConnectConfig } = {},
+) {
+  const reached = connect === undefined ? {} : { connect }
   const file = (name: string) => join(folder.path, name)
   const hot = embeddedStore({ path: file('hot.db'), tiers: ['hot'] })
   const opened = await openFederation({
     upstreams: {
-      hot: { memory: faulty(hot, wrong), config: { retries: 0, access: 'read-write' } },
-      cold: { memory: embeddedStore({ path: file('cold.db'), tiers: ['cold'] }) },
+      hot: { memory: faulty(hot, wrong), config: { retries: 0, access: 'read-write', ...reached } },
+      cold: { memory: embeddedStore({ path: file('cold.db'), tiers: ['cold'] }), config: reached },
     },
     tiers: [
       tierConfig('hot', 'hot', { kind: 'working', capacity: 2, spillTo: 'cold' }),
@@ -227,22 +240,34 @@ test('a write that never came through is not told, nor twice when it is tried ag
   expect(await told(again, alice(), cursor)).toEqual([{ kind: 'written', id: 'a', tier: 'hot' }])
 })
 
-test('what has not come through within a minute is given up', async () => {
+function intentsLeft(): unknown {
+  const database = new Database(join(folder.path, 'gateway.db'))
+  const count = database.prepare('SELECT count(*) FROM intents').pluck().get()
+  database.close()
+  return count
+}
+
+test('what has not come through at an upstream elsewhere within a minute is given up', async () => {
+  const connect = ELSEWHERE
+  const broken = await gateway(lost('memory/remember', false), { connect })
+  await expect(write(broken, alice(), [{ id: 'a', content: 'x' }])).rejects.toThrow()
+  await closed(broken)
+  expect(intentsLeft()).toBe(1)
+  await closed(await gateway(undefined, { connect }))
+  expect(intentsLeft()).toBe(1)
+  const later = { ...systemClock, now: () => Date.now() + 61_000 }
+  await closed(await gateway(undefined, { connect, clock: later }))
+  expect(intentsLeft()).toBe(0)
+})
+
+test('what stores that ended with the gateway have not done is given up at its next start', async () => {
   const broken = await gateway(lost('memory/remember', false))
   await expect(write(broken, alice(), [{ id: 'a', content: 'x' }])).rejects.toThrow()
   await closed(broken)
-  const left = () => {
-    const database = new Database(join(folder.path, 'gateway.db'))
-    const count = database.prepare('SELECT count(*) FROM intents').pluck().get()
-    database.close()
-    return count
-  }
-  expect(left()).toBe(1)
-  await closed(await gateway())
-  expect(left()).toBe(1)
-  const later = { ...systemClock, now: () => Date.now() + 61_000 }
+  expect(intentsLeft()).toBe(1)
+  const later = { ...systemClock, now: () => Date.now() + 1_000 }
   await closed(await gateway(undefined, { clock: later }))
-  expect(left()).toBe(0)
+  expect(intentsLeft()).toBe(0)
 })
 
 test('a forget whose answer was lost is told with what is gone', async () => {
