@@ -4,6 +4,7 @@ import type { Where } from '../protocol/matches.js'
 import type { Context, Memory } from '../protocol/memory.js'
 import type { ParamsOf } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
+import { byInstant } from './by-instant.js'
 
 type Params = ParamsOf<'memory/summarize'>
 
@@ -32,11 +33,29 @@ export async function select(
     partial: false,
     [EXTENSION]: { ...params[EXTENSION], quiet: true },
   }
-  const { records } =
-    query === ''
-      ? await inner.call('memory/timeline', reading, context)
-      : await inner.call('memory/recall', { ...reading, query }, context)
-  return records
+  if (query === '') return inBatches(inner, reading, context)
+  return (await inner.call('memory/recall', { ...reading, query }, context)).records
+}
+
+/** Ids that are looked for at once: what it costs to test records by a list grows with both. */
+const BATCH = 500
+
+async function inBatches(
+  inner: Memory,
+  reading: ParamsOf<'memory/timeline'> & { readonly limit: number },
+  context: Context,
+): Promise<readonly MemoryRecord[]> {
+  const ids = reading.where?.['id']
+  if (!Array.isArray(ids) || ids.length <= BATCH) {
+    return (await inner.call('memory/timeline', reading, context)).records
+  }
+  const found: MemoryRecord[] = []
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const where = { ...reading.where, id: ids.slice(at, at + BATCH) }
+    const { records } = await inner.call('memory/timeline', { ...reading, where }, context)
+    found.push(...records)
+  }
+  return byInstant(found).slice(-reading.limit)
 }
 
 /** Ids become a test like any other; undefined where no record can pass. */

@@ -38,11 +38,18 @@ export function matches(record: MemoryRecord, where: Where): boolean {
     const wanted = where[name]
     const actual = fieldOf(record, name)
     const found = Array.isArray(wanted)
-      ? wanted.some((value) => same(name, actual, value)) || same(name, actual, wanted)
+      ? holds(wanted, actual) ||
+        wanted.some((value) => same(name, actual, value)) ||
+        same(name, actual, wanted)
       : same(name, actual, wanted)
     if (!found) return false
   }
   return true
+}
+
+/** Long lists are of ids: one look for the text itself, before each is compared by every rule. */
+function holds(wanted: readonly unknown[], actual: unknown): boolean {
+  return typeof actual === 'string' && wanted.includes(actual)
 }
 
 function fieldOf(record: MemoryRecord, name: string): unknown {

@@ -99,6 +99,22 @@ describe('a summary', () => {
     expect(await limitOf({ query: 'Note', limit: 0 })).toBe(10_000)
   })
 
+  test('of many ids is of the newest of them, however they are looked for', async () => {
+    const { write, summarize, plain } = setUp()
+    const contents = Array.from({ length: 1200 }, (_, n) => ({
+      content: `Note number ${n} of many.`,
+    }))
+    const ids = await write(...contents)
+    const shuffled = ids.toSorted((a, b) => a.slice(-1).localeCompare(b.slice(-1)))
+    expect((await summarize({ ids: shuffled })).read).toBe(1200)
+    expect(plain.asked.filter(({ method }) => method === 'memory/timeline').length).toBeGreaterThan(
+      2,
+    )
+    const { records } = await summarize({ ids: shuffled, limit: 3 })
+    const newest = contents.slice(-3).map(({ content }) => content)
+    expect(newest).toEqual(expect.arrayContaining(records[0]?.content.split('\n') ?? ['none']))
+  })
+
   test('leaves out what has no content', async () => {
     const { write, summarize } = setUp()
     await write(ofTier(''), ofTier(' \n'), ...FACTS.slice(0, 2).map(ofTier))
