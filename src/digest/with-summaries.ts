@@ -23,7 +23,7 @@ type Params = ParamsOf<'memory/summarize'>
 type Result = ResultOf<'memory/summarize'>
 
 /** The name in a summary's metadata under which it says what it was made from: `of` (ids), `read` (how many records) and `method`. */
-export const PROVENANCE = 'a2m_summary'
+const PROVENANCE = 'a2m_summary'
 
 /** Makes summaries of what the memory within holds and writes each back as one record; what it was made from stays (§4.15). */
 export function withSummaries(inner: Memory, options: SummaryOptions): Memory {
