@@ -1,6 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Clock } from '../protocol/time.js'
 
+/** For another process that holds the file, in ms. */
+const PATIENCE_MS = 50
+
 interface Amount {
   readonly seq: number
   readonly amount: number
@@ -18,12 +21,14 @@ export class Uses {
   readonly #use: Statement<[Use]>
   readonly #add: Statement<[Amount]>
   readonly #synchronous: number
+  readonly #busyTimeout: number
   #noted: readonly number[] = []
 
   constructor(db: Database, clock: Clock) {
     this.#db = db
     this.#clock = clock
     this.#synchronous = Number(db.pragma('synchronous', { simple: true }))
+    this.#busyTimeout = Number(db.pragma('busy_timeout', { simple: true }))
     this.#use = db.prepare(
       `UPDATE records SET access_count = coalesce(access_count, 0) + 1,
          accessed_at = max(coalesce(accessed_at, @now), @now) WHERE seq = @seq`,
@@ -40,13 +45,14 @@ export class Uses {
   }
 
   /**
-   * Counts what was noted, in a transaction of its own that waits for no disk: a reading call holds nobody up, and what loss of power
-   * costs is a count. A file that cannot be written to now costs one too, and not the answer.
+   * Counts what was noted, in a transaction of its own that waits neither for the disk nor for long: what loss of power costs is a count.
+   * A file that cannot be written to now costs one too, and not the answer.
    */
   settle(): void {
     const seqs = this.#noted
     this.forget()
     if (seqs.length === 0) return
+    this.#db.pragma(`busy_timeout = ${PATIENCE_MS}`)
     this.#db.pragma('synchronous = NORMAL')
     try {
       this.#db.transaction(() => this.count(seqs)).immediate()
@@ -54,6 +60,7 @@ export class Uses {
       if (!(thrown instanceof Error && 'code' in thrown)) throw thrown
     } finally {
       this.#db.pragma(`synchronous = ${this.#synchronous}`)
+      this.#db.pragma(`busy_timeout = ${this.#busyTimeout}`)
     }
   }
 

@@ -151,9 +151,7 @@ test('in a read-only store nothing is counted, and the file stays as it is', asy
   expect(await codeOf(reader.call('memory/reinforce', { ids: ['x'] }))).toBe(-32004)
 })
 
-test('a recall is answered while another holds the file, and goes uncounted', {
-  timeout: 20_000,
-}, async () => {
+test('a recall is answered while another holds the file, and goes uncounted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'store-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'facts.db')
