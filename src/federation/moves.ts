@@ -1,15 +1,12 @@
-import { A2mError } from '../protocol/errors.js'
-import type { Carried } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { Move } from '../state/journal.js'
-import type { Outbound } from '../upstreams/translate.js'
+import { carryOver } from './carry-over.js'
 import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
 import { groupOf, holder, type Located, locateAt, refuseSilence } from './locate.js'
 import type { Parts } from './parts.js'
 import { recordLocks } from './record-locks.js'
-import { lostField } from './verify.js'
-import { erase, journalled, write, writeError } from './writing.js'
+import { journalled } from './writing.js'
 
 /** Records of one owner that go from one upstream to a tier of another. */
 export interface Moving {
@@ -22,6 +19,8 @@ export interface Moving {
   readonly salience?: number | undefined
   /** What the move is a part of, where that is told as a whole when it ends. */
   readonly cause?: Move['cause']
+  /** All steps are in the journal before the first, so that after a crash all are finished. */
+  readonly intent?: 'whole' | undefined
 }
 
 /** Told of records that are where they belong, after each step. */
@@ -40,23 +39,65 @@ export async function moveRecords(
   moved: Moved,
   context: Context,
 ): Promise<void> {
-  for (const records of steps(moving.records)) {
-    const step = () => moveStep(parts, { ...moving, records }, context)
-    moved(await parts.locks.run(recordLocks(records), context, step))
+  const whole = moving.intent === 'whole'
+  const todo = steps(moving.records).map((records): Step => ({ id: parts.newId(), records }))
+  if (whole) beginAll(parts, moving, todo)
+  for (const [index, step] of todo.entries()) {
+    let untouched = index
+    const begun = () => {
+      untouched = index + 1
+    }
+    try {
+      moved(await moveStep(parts, step, { moving, begun }, context))
+    } catch (thrown) {
+      if (whole) callOff(parts, todo.slice(untouched))
+      throw thrown
+    }
   }
 }
 
+interface Step {
+  /** What the journal calls it. */
+  readonly id: string
+  readonly records: readonly Located[]
+}
+
+function beginAll(parts: Parts, moving: Moving, todo: readonly Step[]): void {
+  const moves = todo.map(({ id, records }) => ({ id, move: moveOf(moving), ids: idsOf(records) }))
+  journalled('not_sent', () => parts.journal.beginMoves(moves))
+}
+
+/** Nothing has been done for these. */
+function callOff(parts: Parts, todo: readonly Step[]): void {
+  for (const { id } of todo) parts.journal.endMove(id, 'undone')
+}
+
+function moveOf({ from, to, tier, owner, salience, cause }: Moving): Move {
+  return { from: from.name, to: to.name, tier, owner, salience, cause }
+}
+
+function idsOf(records: readonly Located[]): string[] {
+  return records.map(({ record }) => record.id)
+}
+
 /** Records are read anew and whole, since those that were chosen lack their vectors and may be gone by now. */
-async function moveStep(parts: Parts, chosen: Moving, context: Context): Promise<Located[]> {
-  const { from, to, tier, owner, salience, cause } = chosen
-  const moving = { ...chosen, records: await readWhole(parts, chosen, context) }
-  if (moving.records.length === 0) return []
-  const id = parts.newId()
-  const move: Move = { from: from.name, to: to.name, tier, owner, salience, cause }
-  const ids = moving.records.map(({ record }) => record.id)
-  journalled('not_sent', () => parts.journal.beginMove(id, move, ids))
-  parts.step('begun')
-  return carryOver(parts, id, moving, context)
+function moveStep(
+  parts: Parts,
+  { id, records }: Step,
+  { moving, begun }: { readonly moving: Moving; readonly begun: () => void },
+  context: Context,
+): Promise<Located[]> {
+  return parts.locks.run(recordLocks(records), context, async () => {
+    const step = { ...moving, records: await readWhole(parts, { ...moving, records }, context) }
+    const ids = idsOf(step.records)
+    const whole = moving.intent === 'whole'
+    if (whole && ids.length === 0) parts.journal.endMove(id, 'undone')
+    if (ids.length === 0) return []
+    if (!whole) journalled('not_sent', () => parts.journal.beginMove(id, moveOf(step), ids))
+    begun()
+    parts.step('begun')
+    return carryOver(parts, id, step, context)
+  })
 }
 
 async function readWhole(
@@ -64,116 +105,10 @@ async function readWhole(
   { from, owner, records }: Moving,
   context: Context,
 ): Promise<Located[]> {
-  const ids = records.map(({ record }) => record.id)
+  const ids = idsOf(records)
   const { located, silent } = await locateAt(parts, from, { ids, owner }, context)
   refuseSilence(silent)
   return located.filter(({ record }) => holder(record) === owner)
-}
-
-/** The steps of a move after its intent; each may be done again. Returns what arrived. */
-async function carryOver(
-  parts: Parts,
-  id: string,
-  moving: Moving,
-  context: Context,
-): Promise<Located[]> {
-  if (moving.records.length > 0) await handOver(parts, id, moving, context)
-  const forgotten = await dropForgotten(parts, id, moving, context)
-  journalled('unknown', () => parts.journal.endMove(id, 'arrived'))
-  parts.step('ended')
-  return moving.records.filter(({ record }) => !forgotten.has(record.id))
-}
-
-async function handOver(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
-  const { from, owner, records } = moving
-  await copy(parts, id, moving, context)
-  parts.step('copied')
-  await verify(parts, id, moving, context)
-  parts.step('verified')
-  const ids = records.map(({ hereId }) => hereId)
-  const { failed } = await erase(parts, from, { ids, owner }, context)
-  if (failed !== undefined) throw unfinished(from, moving)
-  parts.step('deleted')
-}
-
-async function copy(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
-  const { to, owner, records } = moving
-  const items = records.map((found) => outbound(found, moving))
-  if (!to.profile.extended) {
-    parts.carried.add(
-      to.name,
-      owner ?? '',
-      items.map(({ entry }) => entry.id),
-    )
-  }
-  const written = await write(parts, to, items, context)
-  if (written.state === 'done') return
-  if (written.outcome !== 'unknown') {
-    parts.carried.remove(
-      to.name,
-      owner ?? '',
-      items.map(({ entry }) => entry.id),
-    )
-    parts.journal.endMove(id, 'undone')
-  }
-  throw writeError(to, written, {})
-}
-
-/** What a record counts for whose salience nobody has set. */
-export const USUAL_SALIENCE = 1
-
-/** All that is known of a record: as an entry what one can say, beside it what none can. */
-function outbound({ record, at }: Located, { tier, salience }: Moving): Outbound {
-  const { created_at: _, score: __, accessed_at, access_count, revision, ...rest } = record
-  const raised =
-    salience === undefined ? {} : { salience: (record.salience ?? USUAL_SALIENCE) + salience }
-  const carried: Carried = {
-    created_at: at,
-    ...(accessed_at === undefined ? {} : { accessed_at }),
-    ...(access_count === undefined ? {} : { access_count }),
-    ...(revision === undefined ? {} : { revision }),
-  }
-  return { entry: { ...rest, ...raised, tier }, carried }
-}
-
-/** What was written must be there to be read before anything is deleted; otherwise the move is undone. */
-async function verify(parts: Parts, id: string, moving: Moving, context: Context): Promise<void> {
-  const { to, owner, records } = moving
-  const ids = records.map(({ record }) => record.id)
-  const { located } = await locateAt(parts, to, { ids, owner }, context)
-  const there = new Map(located.map(({ record }) => [record.id, record]))
-  const lost = records
-    .map(({ record }) => lostField(record, there.get(record.id)))
-    .find((field) => field !== undefined)
-  if (lost === undefined) return
-  const { failed } = await erase(parts, to, { ids, owner }, context)
-  if (failed === undefined) parts.journal.endMove(id, 'undone')
-  throw new A2mError(
-    'INTERNAL_ERROR',
-    `${to.name} did not keep what was moved to it (${lost}), so that it stays where it was`,
-    { upstream: to.name, field: lost },
-  )
-}
-
-/** A forget that came in between wins: what it named is deleted at the target too. */
-async function dropForgotten(
-  parts: Parts,
-  id: string,
-  { to, owner }: Moving,
-  context: Context,
-): Promise<ReadonlySet<string>> {
-  const forgotten = parts.journal.forgottenOf(id)
-  const { failed } = await erase(parts, to, { ids: [...forgotten], owner }, context)
-  if (failed !== undefined) throw writeError(to, failed, {})
-  return forgotten
-}
-
-function unfinished(from: Source, { to }: Moving): A2mError {
-  return new A2mError(
-    'INTERNAL_ERROR',
-    `${from.name} did not confirm that moved records are gone there; the move is finished as soon as it answers`,
-    { upstream: from.name, to: to.name },
-  )
 }
 
 /** Cuts records into steps at the borders of groups. */

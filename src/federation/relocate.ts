@@ -31,6 +31,8 @@ export interface Relocation {
   readonly salience?: number | undefined
   /** What this is a part of, and what its records count as there. */
   readonly part?: { readonly page: Page; readonly as: 'moved' | 'promoted' } | undefined
+  /** All that moves to another upstream is in the journal before the first of it does. */
+  readonly intent?: 'whole'
   /** Told of everything that is going to move, before any does. */
   readonly announce?: (leaving: readonly Located[]) => void
 }
@@ -130,9 +132,10 @@ function moveAcross(
   moved: Moved,
   context: Context,
 ): Promise<void> {
-  const { tier, salience, part } = relocation
+  const { tier, salience, part, intent } = relocation
   const cause = part && { intent: part.page.id, as: part.as }
-  const moving = { from: source, to: home, tier: tier.name, owner, records, salience, cause }
+  const way = { from: source, to: home, tier: tier.name }
+  const moving = { ...way, owner, records, salience, cause, intent }
   return moveRecords(parts, moving, moved, context)
 }
 

@@ -94,7 +94,7 @@ async function flush(
     const tier = tierNamed(parts.layout(), spillTo)
     await relocate(
       parts,
-      { located, tier, owner, stuck: 'stay', part: { page, as: 'moved' } },
+      { located, tier, owner, stuck: 'stay', part: { page, as: 'moved' }, intent: 'whole' },
       (records) => {
         tally.count(records, 'moved')
         for (const found of records) moved.set(identityOf(found.record), found)

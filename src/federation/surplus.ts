@@ -1,9 +1,9 @@
 import type { MemoryRecord } from '../protocol/records.js'
 import { parseInstant } from '../protocol/time.js'
+import { USUAL_SALIENCE } from './carry-over.js'
 import { grouped } from './grouping.js'
 import type { TierLayout } from './layout.js'
 import { groupOf, holder, type Located } from './locate.js'
-import { USUAL_SALIENCE } from './moves.js'
 
 /** What decides which records of a tier are too many. */
 export type Bounds = Pick<TierLayout, 'capacity' | 'perSession' | 'halfLife'>

@@ -59,6 +59,10 @@ export interface Journal {
   endWrite(id: string): void
   openWrites(): OpenWrite[]
   beginMove(id: string, move: Move, ids: readonly string[]): void
+  /** All of them or none is begun. */
+  beginMoves(
+    moves: readonly { readonly id: string; readonly move: Move; readonly ids: readonly string[] }[],
+  ): void
   /** A move that `arrived` is credited to what it was a part of, without the records that a forget has named. */
   endMove(id: string, end: 'arrived' | 'undone'): void
   openMoves(): OpenMove[]
@@ -118,10 +122,14 @@ function moves(database: Database): Omit<Journal, WriteStep> {
   }
   const mark = database.prepare('UPDATE move_items SET forgotten = 1 WHERE id = ? AND owner IS ?')
   const forgottenOf = (move: string): ReadonlySet<string> => new Set(forgotten.all(move))
+  const beginMove = (id: string, move: Move, ids: readonly string[]): void => {
+    begin.run(id, JSON.stringify(move))
+    for (const item of ids) addItem.run(id, move.owner, item)
+  }
   return {
-    beginMove: database.transaction((id: string, move: Move, ids: readonly string[]) => {
-      begin.run(id, JSON.stringify(move))
-      for (const item of ids) addItem.run(id, move.owner, item)
+    beginMove: database.transaction(beginMove),
+    beginMoves: database.transaction((moves: Parameters<Journal['beginMoves']>[0]) => {
+      for (const { id, move, ids } of moves) beginMove(id, move, ids)
     }),
     endMove: database.transaction((id: string, how: 'arrived' | 'undone') => {
       if (how === 'arrived') credit(id)

@@ -47,10 +47,10 @@ afterAll(() => folder.remove())
 async function killedAt(
   path: string,
   receiver: Receiver,
-  [step, occurrence]: readonly [string, number],
+  [step, occurrence, ...session]: readonly [string, number, ...string[]],
 ) {
   await cp(written, path, { recursive: true })
-  const args = ['--import', 'tsx', MOVER, path, receiver, step, String(occurrence)]
+  const args = ['--import', 'tsx', MOVER, path, receiver, step, String(occurrence), ...session]
   const mover = spawn(process.execPath, args, { stdio: 'inherit' })
   const [, signal] = await once(mover, 'exit')
   expect(signal).toBe('SIGKILL')
@@ -85,6 +85,31 @@ describe.each(['extended', 'plain'] as const)('to a receiver that is %s', (recei
     },
   )
 })
+
+test.each([
+  ['begun', 1],
+  ['copied', 1],
+  ['ended', 1],
+  ['deleted', 2],
+] as const)(
+  'killed at "%s", time %i, of a session that is closed: all of it has gone on',
+  async (...point) => {
+    const path = join(folder.path, `closing-${point.join('-')}`)
+    await killedAt(path, 'extended', [...point, 'session-0'])
+    const gateway = await openMovingGateway(path, 'extended')
+    const { hot, cold } = await tiersOf(gateway)
+    expect(gateway.state.journal.openMoves()).toEqual([])
+    expect(plain([...hot, ...cold])).toEqual(plain(before))
+    const gone = new Set(cold.map(({ id }) => id))
+    const groups = new Set(
+      before.filter(({ session }) => session === 'session-0').map(({ id, group = id }) => group),
+    )
+    const closed = before.filter(({ id, group = id }) => groups.has(group)).map(({ id }) => id)
+    expect(closed.length).toBeGreaterThan(100)
+    expect([...gone].toSorted()).toEqual(closed.toSorted())
+    await gateway.close()
+  },
+)
 
 test('a forget between the copy and the crash wins', async () => {
   const path = join(folder.path, 'forgotten')

@@ -7,7 +7,7 @@ import { embeddedStore, openFederation, type TestFederation, tierConfig } from '
 /** Whether the receiving store takes what a move carries, or knows nothing of it and is given reserved metadata. */
 export type Receiver = 'extended' | 'plain'
 
-/** A gateway on files: `hot` in one store, `cold` in another, its journal beside them. */
+/** A gateway on files: `hot` in one store, spilling to `cold` in another, its journal beside them. */
 export async function openMovingGateway(
   folder: string,
   receiver: Receiver,
@@ -20,7 +20,7 @@ export async function openMovingGateway(
       hot: { memory: embeddedStore({ path: file('hot.db'), tiers: ['hot'] }) },
       cold: { memory: receiver === 'plain' ? withoutExtension(cold) : cold },
     },
-    tiers: [tierConfig('hot', 'hot'), tierConfig('cold', 'cold')],
+    tiers: [tierConfig('hot', 'hot', { spillTo: 'cold' }), tierConfig('cold', 'cold')],
     state: openState({ path: file('gateway.db'), durability: 'normal' }),
     step,
   })
