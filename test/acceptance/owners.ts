@@ -18,7 +18,7 @@ export function describeOwners(bench: Bench): void {
   const [first, second] = traits.tiers
 
   describe('owners', () => {
-    test('see their own records and no others, whatever they ask', async () => {
+    test(`see their own records and no others, whatever they ask ${meets('6/principal')}`, async () => {
       const where = marked(mark())
       const [annas = ''] = await write(client('anna'), [{ content: 'secret of anna' }], where)
       await write(client('ben'), [{ content: 'secret of ben' }], where)

@@ -37,7 +37,7 @@ export function describeSalience(bench: Bench): void {
       expect(found).toHaveLength(1)
     })
 
-    test('is raised once for each record that is named, in every tier', async () => {
+    test(`is raised once for each record that is named, in every tier ${meets('7/unknown-record')}`, async () => {
       const where = marked(mark())
       const ids = [
         ...(await write(client(), [{ tier: first }], where)),

@@ -97,7 +97,7 @@ function describePromote({ traits, client, mark }: Bench): void {
     (await client().call('memory/timeline', { where, limit: 0 })).records
 
   describe('promote', () => {
-    test(`moves a record whole ${meets('4.6/unknown-ids', '4.6/already-there')}`, async () => {
+    test(`moves a record whole ${meets('4.6/unknown-ids', '4.6/already-there', '7/unknown-record')}`, async () => {
       const id = mark()
       const entry = { id, content: 'c', role: 'tool', metadata: { id, n: 1 }, tier: first }
       await client().call('memory/remember', { records: [entry] })

@@ -332,7 +332,7 @@ test('without configured tiers the upstreams bring theirs, and an unnamed one it
   expect(sent?.name).toBe('notes')
 })
 
-test('overflow drops whole groups of its own tier, and none that has members elsewhere', async () => {
+test(`overflow drops whole groups of its own tier, and none that has members elsewhere ${meets('3.4/together')}`, async () => {
   fixture = await openFederation({
     upstreams: { a: { memory: memory({}) }, b: { memory: memory({}) } },
     tiers: [tierConfig('a', 'a', { capacity: 1, overflow: 'drop' }), tierConfig('b', 'b')],
