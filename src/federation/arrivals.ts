@@ -21,6 +21,8 @@ export interface Arriving {
   readonly target: Target
   readonly owner: Owner
   readonly blame: Blame
+  /** How near a record, as it came, is to the vector that was asked by. */
+  readonly similarityOf?: ((raw: MemoryRecord) => number | undefined) | undefined
 }
 
 /** What an answer held: `unmatched` counts the records that did not pass the `where` they were asked by. */
@@ -32,17 +34,18 @@ export interface Arrivals {
 /** The records of one answer that belong into ours, in the answer's order, in the gateway's terms; each once. */
 export function arrivals(
   raw: readonly MemoryRecord[],
-  { target, owner, blame }: Arriving,
+  { target, owner, blame, similarityOf }: Arriving,
 ): Arrivals {
   const { translation, name } = target.source
   const counts = { foreign: 0, unmatched: 0, unmapped: 0, duplicate: 0 }
   const seen = new Set<string>()
   const arrived: Arrived[] = []
   for (const record of raw) {
+    const similarity = similarityOf?.(record)
     const outcome = translation.arrive(record, owner, target.where)
     if (typeof outcome === 'string') counts[outcome]++
     else if (seen.size === seen.add(outcome.identity).size) counts.duplicate++
-    else if (isUnder(outcome, target)) arrived.push(asWanted(outcome, target))
+    else if (isUnder(outcome, target)) arrived.push(asWanted(outcome, target, similarity))
   }
   if (counts.foreign > 0) blame(name, 'foreign_record', counts.foreign)
   if (counts.unmatched > 0 && translation.pushes(target.where)) {
@@ -58,11 +61,15 @@ function isUnder({ record }: Arrived, { keyPrefix }: Target): boolean {
 }
 
 /** Vectors are not returned unless asked for (§3.7), also not those that reserved metadata brings along. */
-function asWanted(arrived: Arrived, { embeddings, vector: asked }: Target): Arrived {
-  if (arrived.record.embedding === undefined) return arrived
-  const { embedding, ...record } = arrived.record
-  const vector = asked && embedding
-  return embeddings ? copyWith(arrived, { vector }) : copyWith(arrived, { record, vector })
+function asWanted(
+  arrived: Arrived,
+  { embeddings }: Target,
+  similarity: number | undefined,
+): Arrived {
+  const near = similarity === undefined ? arrived : copyWith(arrived, { similarity })
+  if (embeddings || near.record.embedding === undefined) return near
+  const { embedding: _, ...record } = near.record
+  return copyWith(near, { record })
 }
 
 /** §5.3: scores descend. Where they do not, the scores are taken at their word and the order is not. */

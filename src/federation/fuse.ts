@@ -31,6 +31,8 @@ export interface FuseOptions {
 /** A merged record, its `score` from 0 to 1 set, and the votes that gave it. */
 export interface Fused {
   readonly record: MemoryRecord
+  /** As it arrived; that is what voters are given. */
+  readonly found: MemoryRecord
   /** Its time as exactly as its upstream told it. */
   readonly at: string
   readonly votes: Explanation
@@ -39,7 +41,6 @@ export interface Fused {
 /** A record on its way into the order. What is told of it is made when it is read, since most are cut off unread. */
 class Candidate implements Fused {
   readonly at: string
-  /** The record as it arrived. */
   readonly found: MemoryRecord
   /** Another record with this one's id and owner. */
   namesake: Candidate | undefined

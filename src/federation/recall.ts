@@ -4,14 +4,15 @@ import type { ParamsOf, RecalledRecord, ResultOf } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerOf } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
-import { byScore } from './arrivals.js'
+import type { Arrived } from '../upstreams/translate.js'
+import { type Arrivals, arrivals, type Blame, byScore } from './arrivals.js'
 import type { Answer } from './fan-out.js'
-import { type Fused, fuse, type RankedList, type Voter } from './fuse.js'
+import { type Fused, fuse, type RankedList } from './fuse.js'
 import { keysWanted } from './keys.js'
 import type { Handler, Parts } from './parts.js'
 import { type NearestWanted, planReading, type Target } from './plan.js'
-import { arrive, boundedLimit, first, policyOf, read } from './reading.js'
-import { vectorVoter } from './vector.js'
+import { boundedLimit, first, policyOf, read } from './reading.js'
+import { comparing, nearnessIn, type SimilarityOf, vectorVoter } from './vector.js'
 import { requireWidth } from './width.js'
 
 type Params = ParamsOf<'memory/recall'>
@@ -28,16 +29,13 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   context,
 ) => {
   const question = questionOf(parts, params)
-  const { owner, query, nearest } = question
-  const { tier, where, embeddings, min_score, explain } = params
+  const { tier, where, embeddings, min_score, explain, [EXTENSION]: extension } = params
+  const { owner, nearest } = question
   const keys = keysWanted(parts, params.key_prefix)
   const plan = planReading(parts.layout(), { tier, where, owner, keys, embeddings, nearest })
-  const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
   const many = plan.targets.length > 1
-  const width = limit === 0 || !many ? limit : Math.max(limit, parts.recall.window)
-  const told = params[EXTENSION]?.quiet === true
-  const quiet = told || many || min_score !== undefined
-  const weighing = many && nearest !== undefined && parts.recall.voters.vector > 0
+  const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
+  const wish = wishOf(parts, params, { ...question, many, limit })
   const { lists, report } = await read(
     parts,
     {
@@ -45,20 +43,27 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
       plan,
       owner,
       policy: policyOf(parts, params.partial),
-      paramsFor: (target) => paramsFor(target, { query, owner, width, quiet, weighing }),
-      take: (answer, target) =>
-        arrive(parts, ranked(parts, answer, widthAt(target, width)), target, owner),
+      paramsFor: (target) => paramsFor(target, wish),
+      take: (answer, target) => take(parts, answer, target, wish),
     },
     context,
   )
   const asked = plan.targets.length + plan.absent.size
-  const ordered = order(parts, lists, { ...question, asked, many })
-  const records = finish(ordered, { limit, min_score, explain })
-  if (quiet && !told) {
+  const similarityOf = similaritiesIn(lists)
+  const ordered = order(parts, lists, { ...question, asked, many, similarityOf })
+  const chosen = first(worthy(ordered, min_score), limit)
+  const records = chosen.map((one) => (explain ? explained(one) : one.record))
+  if (wish.quiet && !extension?.quiet) {
     const sources = plan.targets.map(({ source }) => source)
     parts.uses.note({ sources, lists, records, observe: context.observe })
   }
-  return { records, federation: report }
+  const similarities =
+    extension?.similarities && chosen.map(({ found }) => similarityOf(found) ?? null)
+  return {
+    records,
+    federation: report,
+    ...(similarities && { [EXTENSION]: { similarities } }),
+  }
 }
 
 interface Question {
@@ -77,21 +82,35 @@ function questionOf(parts: Parts, params: Params): Question {
   return { owner: ownerOf(params), query, nearest }
 }
 
-interface Wish {
-  readonly query: string
-  readonly owner: Owner
+/** What every target is asked. */
+interface Wish extends Question {
   readonly width: number
+  /** The asking is no use of the records. */
   readonly quiet: boolean
-  /** The gateway compares vectors itself, and so needs them. */
-  readonly weighing: boolean
+  /** It has to be known how near each record is. */
+  readonly compared: boolean
+}
+
+function wishOf(
+  { recall }: Parts,
+  { min_score, [EXTENSION]: extension }: Params,
+  { many, limit, ...question }: Question & { readonly many: boolean; readonly limit: number },
+): Wish {
+  const votes = many && recall.voters.vector > 0
+  return {
+    ...question,
+    width: limit === 0 || !many ? limit : Math.max(limit, recall.window),
+    quiet: extension?.quiet === true || many || min_score !== undefined,
+    compared: question.nearest !== undefined && (votes || extension?.similarities === true),
+  }
 }
 
 function paramsFor(
-  { source, tiers, where, keyPrefix, vector, embeddings = false }: Target,
-  { query, owner, width, quiet, weighing }: Wish,
+  { source, tiers, where, keyPrefix, vector, embeddings }: Target,
+  { query, owner, width, quiet, compared }: Wish,
 ): Params {
-  const along = embeddings || (weighing && vector !== undefined)
-  const selected = { tiers, owner, where, limit: width, keyPrefix, quiet, embeddings: along }
+  const near = { embeddings, compared: compared && vector !== undefined }
+  const selected = { tiers, owner, where, limit: width, keyPrefix, quiet, ...near }
   const selection = source.translation.reading(selected, where)
   if (query === '' && vector === undefined) return selection
   return copyWith(selection, {
@@ -100,21 +119,44 @@ function paramsFor(
   })
 }
 
+/** An answer in the gateway's terms, each record with how near it is, where that can be said. */
+function take(
+  { blame }: Parts,
+  answer: Answer<'memory/recall'>,
+  target: Target,
+  { owner, width, nearest }: Wish,
+): Arrivals {
+  const records = ranked(answer, widthAt(target, width), blame)
+  const compare = target.vector && nearest && comparing(target.vector, nearest.space.metric)
+  const similarityOf = compare && nearnessIn(answer.result, compare)
+  return arrivals(records, { target, owner, blame, similarityOf })
+}
+
+function similaritiesIn(lists: readonly RankedList[]): SimilarityOf<MemoryRecord> {
+  const similarities = new Map<MemoryRecord, number>()
+  for (const { record, similarity } of lists.flatMap(({ arrived }) => arrived)) {
+    if (similarity !== undefined) similarities.set(record, similarity)
+  }
+  return (record) => similarities.get(record)
+}
+
 interface Ordering extends Question {
   /** How many lists were asked for. */
   readonly asked: number
   /** Several upstreams were asked; the order of a single one stands. */
   readonly many: boolean
+  readonly similarityOf: SimilarityOf<MemoryRecord>
 }
 
 function order(
   parts: Parts,
   lists: readonly RankedList[],
-  { owner, query, nearest, asked, many }: Ordering,
+  { owner, query, nearest, asked, many, similarityOf }: Ordering,
 ): readonly Fused[] {
-  const { k } = parts.recall
+  const { k, voters: weights } = parts.recall
+  const near = many && nearest !== undefined && lists.some(({ arrived }) => arrived.some(isKnown))
   const words = many && query !== '' ? parts.lexical.voter(owner, query) : undefined
-  const vectors = many && nearest ? byVector(parts, lists, nearest) : undefined
+  const vectors = near ? vectorVoter({ weight: weights.vector, similarityOf }) : undefined
   const voters = [words, vectors].filter((voter) => voter !== undefined)
   const listWeight = vectors !== undefined && query === '' ? 0 : 1
   const fused = fuse(lists, { k, asked, voters, listWeight })
@@ -122,18 +164,8 @@ function order(
   return query === '' && nearest === undefined ? newestFirst(fused, k) : fused
 }
 
-function byVector(
-  { recall }: Parts,
-  lists: readonly RankedList[],
-  { vector, space }: NearestWanted,
-): Voter | undefined {
-  const vectors = new Map<MemoryRecord, readonly number[]>()
-  for (const { record, vector } of lists.flatMap(({ arrived }) => arrived)) {
-    if (vector !== undefined) vectors.set(record, vector)
-  }
-  if (vectors.size === 0) return undefined
-  const vectorOf = (record: MemoryRecord) => vectors.get(record)
-  return vectorVoter({ weight: recall.voters.vector, metric: space.metric, vector, vectorOf })
+function isKnown({ similarity }: Arrived): boolean {
+  return similarity !== undefined
 }
 
 /** Where an upstream is not told the whole of `where`, or reads a prefix its own way, everything is asked for. */
@@ -142,10 +174,10 @@ function widthAt({ source, where, keyPrefix }: Target, width: number): number {
 }
 
 /** An upstream's ranking as it should have told it: by descending score, no longer than it was asked for. */
-function ranked(parts: Parts, { result, source }: Answer<'memory/recall'>, width: number) {
+function ranked({ result, source }: Answer<'memory/recall'>, width: number, blame: Blame) {
   const records = result?.records ?? []
-  if (width > 0 && records.length > width) parts.blame(source.name, 'over_limit', 1)
-  return first(byScore(records, source.name, parts.blame), width)
+  if (width > 0 && records.length > width) blame(source.name, 'over_limit', 1)
+  return first(byScore(records, source.name, blame), width)
 }
 
 function newestFirst(fused: readonly Fused[], k: number): Fused[] {
@@ -154,21 +186,14 @@ function newestFirst(fused: readonly Fused[], k: number): Fused[] {
   return ordered.map((entry, index) => {
     const score = (k + 1) / (k + index + 1)
     const votes = [{ list: 'recency', rank: index + 1, weight: 1, share: score }]
-    return { at: entry.at, record: { ...entry.record, score }, votes }
+    return { at: entry.at, found: entry.found, record: { ...entry.record, score }, votes }
   })
 }
 
-function finish(
-  fused: readonly Fused[],
-  {
-    limit,
-    min_score,
-    explain,
-  }: { limit: number; min_score?: number | undefined; explain?: boolean | undefined },
-): RecalledRecord[] {
-  const worthy =
-    min_score === undefined ? fused : fused.filter(({ record }) => (record.score ?? 0) >= min_score)
-  return first(worthy, limit).map((one) =>
-    explain ? copyWith(one.record, { explain: one.votes }) : one.record,
-  )
+function worthy(fused: readonly Fused[], least: number | undefined): readonly Fused[] {
+  return least === undefined ? fused : fused.filter(({ record }) => (record.score ?? 0) >= least)
+}
+
+function explained({ record, votes }: Fused): RecalledRecord {
+  return copyWith(record, { explain: votes })
 }

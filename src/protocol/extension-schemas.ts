@@ -22,14 +22,22 @@ export const carriedSchema = z.object({
  * In params. `owner` bounds calls that have no owner of their own (promote, consolidate, reinforce) and, as null, any call to
  * records without an owner. `carried` goes with remember, one entry a record in their order, null where there is nothing to
  * carry. `quiet` on recall and fetch: reading is no use of the records. `used` on reinforce: the records went out to a caller, so
- * `access_count` and `accessed_at` rise and the salience by `amount` alone.
+ * `access_count` and `accessed_at` rise and the salience by `amount` alone. `similarities` on recall by a vector: they come along.
  */
 export const extensionParamsSchema = z.object({
   owner: z.string().min(1).nullable().optional(),
   carried: z.array(carriedSchema.nullable()).optional(),
   quiet: z.boolean().optional(),
   used: z.boolean().optional(),
+  similarities: z.boolean().optional(),
 })
+
+/**
+ * Beside the records of a recall: how similar each is to the vector that was asked by, in the metric that is declared (the cosine,
+ * the product, or less than 0 by the square of the distance), null where it has no vector. These are no scores: worked out alike
+ * everywhere, those of two stores compare, and a vector is twenty times as long.
+ */
+export const extensionRecalledSchema = z.object({ similarities: z.array(z.number().nullable()) })
 
 /** In describe: the store keeps ids apart by owner and takes `extensionParamsSchema`. */
 export const extensionProfileSchema = z.object({ version: z.literal(1) })

@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import { EXTENSION } from './extension.js'
-import { extensionParamsSchema, extensionProfileSchema } from './extension-schemas.js'
+import {
+  extensionParamsSchema,
+  extensionProfileSchema,
+  extensionRecalledSchema,
+} from './extension-schemas.js'
 import type { Method } from './methods.js'
 import { entrySchema, givenVectorSchema, recordSchema } from './records.js'
 import type { FederationReport, UpstreamReport } from './reports.js'
@@ -176,6 +180,7 @@ export const SCHEMAS = {
       prompt: z.string().optional(),
       prompt_ids: names.optional(),
       ...reported,
+      [EXTENSION]: extensionRecalledSchema.optional(),
     }),
   },
   'memory/timeline': {

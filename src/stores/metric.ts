@@ -48,6 +48,11 @@ function direction(vector: ArrayLike<number>): Float64Array {
   return unit
 }
 
+/** The nearest number to a similarity that JSON can say. */
+export function finite(similarity: number): number {
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, similarity))
+}
+
 function known(similarity: number): number {
   return Number.isNaN(similarity) ? -Infinity : similarity
 }

@@ -4,7 +4,9 @@ import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { ownerOf } from '../protocol/scope.js'
+import { finite } from './metric.js'
 import { first, rank } from './ranking.js'
+import type { Ranked } from './search.js'
 import type { Selected } from './selection.js'
 import { type Shelf, select } from './shelf.js'
 
@@ -23,7 +25,22 @@ export function recall(shelf: Shelf, params: ParamsOf<'memory/recall'>): ResultO
   )
   return {
     records: ranked.map(({ one, score }) => copyWith(shown(shelf, one, params), { score })),
+    ...(embedding && params[EXTENSION]?.similarities ? likened(shelf, ranked, embedding) : {}),
   }
+}
+
+/** What a gateway compares the records of several stores by. */
+function likened(
+  { vectors }: Shelf,
+  ranked: readonly Ranked[],
+  embedding: readonly number[],
+): Pick<ResultOf<'memory/recall'>, typeof EXTENSION> {
+  const query = vectors.comparison.prepare(embedding)
+  const similarities = ranked.map(({ one }) => {
+    const vector = vectors.of(one.row.seq)
+    return vector === undefined ? null : finite(vectors.compare(query, vector))
+  })
+  return { [EXTENSION]: { similarities } }
 }
 
 /** Absent is the default, 0 everything up to the store's maximum (§4.3). */

@@ -44,6 +44,11 @@ export interface Selection {
   readonly limit: number
   /** Vectors come along, from an upstream that keeps any. */
   readonly embeddings?: boolean | undefined
+  /**
+   * The records are to be compared with the vector that is asked by: an upstream that knows the extension tells how similar they
+   * are, from others their vectors come along.
+   */
+  readonly compared?: boolean | undefined
   /** The reading is no use of the records; an upstream that knows the extension is told so. */
   readonly quiet?: boolean | undefined
   /** Only records whose key is at or beneath it; not empty. */
@@ -59,14 +64,14 @@ export interface Outbound {
 /**
  * A record of an upstream in the gateway's terms; `at` is its `created_at` as exactly as the upstream told it, `identity` what
  * `identityOf` makes of it, `carried` what of it stands in reserved metadata there and must be written again with whatever
- * replaces the record, `vector` what it is compared by where its upstream was asked by vector.
+ * replaces the record, `similarity` how near it is to the vector that was asked by, where that is known.
  */
 export interface Arrived {
   readonly record: MemoryRecord
   readonly at: string
   readonly identity: string
   readonly carried?: Carried | undefined
-  readonly vector?: readonly number[] | undefined
+  readonly similarity?: number | undefined
 }
 
 /** What makes two records one before their contents are looked at. */
@@ -154,17 +159,19 @@ export class Translation {
 
   /** What is said beside the selection: whether vectors are wanted, and that the reading is no use. */
   #told(
-    { embeddings, quiet }: Pick<Selection, 'embeddings' | 'quiet'>,
+    { embeddings, compared, quiet }: Pick<Selection, 'embeddings' | 'compared' | 'quiet'>,
     where: Where,
     extension: ExtensionParams | undefined,
   ): Pick<Reading, 'embeddings' | typeof EXTENSION> | undefined {
     const { capabilities, extended } = this.#options.profile
-    const wanted = embeddings || Object.hasOwn(where, 'embedding')
+    const along = embeddings || (compared && !extended) || Object.hasOwn(where, 'embedding')
     const silent = quiet && extended && capabilities.has('salience')
-    if (!wanted && !silent) return undefined
+    const similarities = compared && extended
+    if (!along && !silent && !similarities) return undefined
+    const told = { ...(silent ? { quiet } : {}), ...(similarities ? { similarities } : {}) }
     return {
-      ...(wanted && capabilities.has('embeddings') ? { embeddings: true } : {}),
-      ...(silent ? { [EXTENSION]: { ...extension, quiet } } : {}),
+      ...(along && capabilities.has('embeddings') ? { embeddings: true } : {}),
+      ...(silent || similarities ? { [EXTENSION]: { ...extension, ...told } } : {}),
     }
   }
 

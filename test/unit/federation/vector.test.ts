@@ -1,8 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { rankByVectors, vectorVoter } from '../../../src/federation/vector.js'
+import {
+  comparing,
+  nearnessIn,
+  rankBySimilarity,
+  vectorVoter,
+} from '../../../src/federation/vector.js'
+import { EXTENSION } from '../../../src/protocol/extension.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import { METRICS, type Metric } from '../../../src/stores/metric.js'
+
+function rankByVectors(
+  vectors: readonly (readonly number[] | undefined)[],
+  query: readonly number[],
+  metric: Metric,
+): number[] {
+  const compare = comparing(query, metric)
+  return rankBySimilarity(vectors.map((vector) => vector && compare(vector)))
+}
 
 describe('the order of vectors', () => {
   test.each<[string, Metric, (number[] | undefined)[], number[], number[]]>([
@@ -182,22 +197,33 @@ describe('the voter', () => {
   const record = (id: string): MemoryRecord => ({ id, content: id, created_at: '' })
 
   test('without weight nobody votes', () => {
-    const options = { metric: 'dot', vector: [1], vectorOf: () => [1] } as const
-    expect(vectorVoter({ ...options, weight: 0 })).toBeUndefined()
-    expect(vectorVoter({ ...options, weight: 0.5 })).toMatchObject({ name: 'vector', weight: 0.5 })
+    const similarityOf = () => 1
+    expect(vectorVoter({ similarityOf, weight: 0 })).toBeUndefined()
+    expect(vectorVoter({ similarityOf, weight: 0.5 })).toMatchObject({
+      name: 'vector',
+      weight: 0.5,
+    })
   })
 
-  test('looks a vector up for each record', () => {
-    const vectors = new Map([
-      ['a', [1, 0]],
-      ['b', [3, 0]],
+  test('ranks those of which it is known how near they are', () => {
+    const known = new Map([
+      ['a', 1],
+      ['b', 3],
+      ['c', 1],
     ])
-    const voter = vectorVoter({
-      weight: 1,
-      metric: 'dot',
-      vector: [1, 0],
-      vectorOf: ({ id }) => vectors.get(id),
-    })
-    expect(voter?.rank([record('a'), record('none'), record('b')])).toEqual([2, 0])
+    const voter = vectorVoter({ weight: 1, similarityOf: ({ id }) => known.get(id) })
+    const candidates = ['c', 'a', 'none', 'b'].map(record)
+    expect(voter?.rank(candidates)).toEqual([3, 0, 1])
+  })
+
+  test('what is told beside the records goes before their vectors', () => {
+    const records = [record('a'), { ...record('b'), embedding: [9] }, record('c')]
+    const compare = comparing([1], 'dot')
+    const of = (result: Parameters<typeof nearnessIn>[0]) =>
+      records.map(nearnessIn(result, compare))
+    expect(of({ records })).toEqual([undefined, 9, undefined])
+    const told = { [EXTENSION]: { similarities: [0.5, null] } }
+    expect(of({ records, ...told })).toEqual([0.5, undefined, undefined])
+    expect(of(undefined)).toEqual([undefined, 9, undefined])
   })
 })
