@@ -69,7 +69,7 @@ async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context):
       const { source } = target
       const params = lookup(target, portion, owner)
       return ask<'memory/recall' | 'memory/timeline'>(
-        countsLookups(source) ? 'memory/timeline' : 'memory/recall',
+        testsWhere(source) ? 'memory/timeline' : 'memory/recall',
         { source, params },
         context,
         parts.clock,
@@ -87,11 +87,11 @@ async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context):
 }
 
 /**
- * One that counts use and cannot be told that this is none is better asked for its timeline, where it has to test `where` there
- * too (§3.5); every other tests it on recall (§5.2).
+ * A timeline is no use of records and tells their order, down to those of one instant; but only stores with sessions have to test
+ * `where` there (§3.5). Every one tests it on recall (§5.2).
  */
-function countsLookups({ profile: { extended, capabilities } }: Source): boolean {
-  return !extended && capabilities.has('salience') && capabilities.has('sessions')
+function testsWhere({ profile: { extended, capabilities } }: Source): boolean {
+  return extended || capabilities.has('sessions')
 }
 
 function portions({ source, where }: Target): string[][] {

@@ -1,6 +1,7 @@
 import { invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
+import { parseInstant } from '../protocol/time.js'
 import { identityOf } from '../upstreams/translate.js'
 import type { Page } from './chronicle.js'
 import { ask } from './fan-out.js'
@@ -53,13 +54,19 @@ export async function relocate(
     throw invalidParams(`nothing can be moved to "${tier.name}": ${tier.homeless}`)
   const whole = await withGroups(parts, located, owner, context)
   const leaving = whole.filter(({ record }) => record.tier !== tier.name)
-  const going = movable(leaving, home, relocation)
+  const going = byAge(movable(leaving, home, relocation))
   if (going.length > 0) announce?.(going)
   for (const batch of batches(going)) {
     if (batch.source.name === home.name)
       await promoteWithin(parts, { ...batch, relocation }, moved, context)
     else await moveAcross(parts, { ...batch, home, relocation }, moved, context)
   }
+}
+
+/** A store orders records of one instant as they came in, so that they go as they were made. */
+function byAge(located: readonly Located[]): Located[] {
+  const instants = new Map(located.map((found) => [found, parseInstant(found.at) ?? 0]))
+  return located.toSorted((a, b) => (instants.get(a) ?? 0) - (instants.get(b) ?? 0))
 }
 
 /** The records and all others of their groups; groups are of one owner, and foreign records are never of them. */

@@ -9,7 +9,7 @@ import { groupOf, holder, type Located } from './locate.js'
 export type Bounds = Pick<TierLayout, 'capacity' | 'perSession' | 'halfLife'>
 
 /**
- * The records that a tier is over its capacity by: whole groups, each owner for itself and, where the tier is so, each of its
+ * The records that a tier is over its capacity by, in the order in which they came: whole groups, each owner for itself and, where the tier is so, each of its
  * sessions; records without a session share one. `now` in ms since 1970.
  */
 export function surplusIn(records: readonly Located[], bounds: Bounds, now: number): Located[] {
@@ -26,16 +26,16 @@ function surplusOf(records: readonly Located[], bounds: Bounds, now: number): Lo
   )
   const over = (found: Located) => (left.get(bucketOf(found)) ?? 0) > 0
   if ([...left.values()].every((surplus) => surplus <= 0)) return []
-  const going: Located[] = []
+  const going = new Set<Located>()
   for (const group of inOrder(records, (found) => weight(found, { halfLife, now }))) {
     if (!group.some(over)) continue
-    going.push(...group)
     for (const found of group) {
+      going.add(found)
       const bucket = bucketOf(found)
       left.set(bucket, (left.get(bucket) ?? 0) - 1)
     }
   }
-  return going
+  return records.filter((found) => going.has(found))
 }
 
 /** Groups as they have to go: by their weightiest member, of equals as they came. */
@@ -70,8 +70,7 @@ function weight({ record, at }: Located, { halfLife, now }: Fading): number {
 /** The records that have been used often enough to be promoted, each with its whole group. */
 export function earnedIn(records: readonly Located[], uses: number): Located[] {
   const hasEarned = ({ access_count = 0 }: MemoryRecord) => access_count >= uses
-  const groups = grouped(records, ({ record }) => groupOf(record))
-  return [...groups.values()]
-    .filter((group) => group.some(({ record }) => hasEarned(record)))
-    .flat()
+  const earned = records.filter(({ record }) => hasEarned(record))
+  const groups = new Set(earned.map(({ record }) => groupOf(record)))
+  return records.filter(({ record }) => groups.has(groupOf(record)))
 }

@@ -1,3 +1,4 @@
+import { isMinted } from '../protocol/ids.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerOf } from '../protocol/scope.js'
@@ -55,11 +56,45 @@ function paramsFor(
   return source.translation.reading(selection, where)
 }
 
+interface Dated {
+  readonly record: MemoryRecord
+  readonly instant: number
+}
+
 /** Oldest first; equal instants keep the order of their upstream, and the upstreams that of the configuration. */
 function mergeByInstant(lists: readonly RankedList[]): MemoryRecord[] {
   const fused = fuse(lists, { k: 60, asked: lists.length, voters: [] })
-  const dated = fused.map((entry) => ({ entry, instant: parseInstant(entry.at) ?? 0 }))
-  return dated.sort((a, b) => a.instant - b.instant).map(({ entry }) => withoutScore(entry))
+  const dated = fused.map((entry) => ({ record: withoutScore(entry), instant: instantOf(entry) }))
+  const ordered = dated.sort((a, b) => a.instant - b.instant)
+  if (lists.length > 1) asMade(ordered)
+  return ordered.map(({ record }) => record)
+}
+
+function instantOf({ at }: Fused): number {
+  return parseInstant(at) ?? 0
+}
+
+/**
+ * A batch has one instant. Where its records have come to live in several stores, the ids that the gateway gave them say how they
+ * followed one another; records with other ids keep their places.
+ */
+function asMade(ordered: Dated[]): void {
+  for (let start = 0; start < ordered.length; ) {
+    let end = start + 1
+    while (end < ordered.length && ordered[end]?.instant === ordered[start]?.instant) end++
+    if (end - start > 1) sortMinted(ordered, start, end)
+    start = end
+  }
+}
+
+function sortMinted(ordered: Dated[], start: number, end: number): void {
+  const places: number[] = []
+  for (let index = start; index < end; index++) {
+    if (isMinted(ordered[index]?.record.id ?? '')) places.push(index)
+  }
+  const minted = places.flatMap((place) => ordered[place] ?? [])
+  minted.sort((a, b) => (a.record.id < b.record.id ? -1 : 1))
+  for (const [index, dated] of minted.entries()) ordered[places[index] ?? 0] = dated
 }
 
 function withoutScore({ record }: Fused): MemoryRecord {

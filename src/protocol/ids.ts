@@ -21,6 +21,13 @@ export function createIds(
   }
 }
 
+const MINTED = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** Whether an id has the form of those that are made here, which ascend. */
+export function isMinted(id: string): boolean {
+  return MINTED.test(id)
+}
+
 function format(millisecond: number, counter: number, random: Uint8Array): string {
   const time = millisecond.toString(16).padStart(12, '0')
   const tail = Buffer.from(random).toString('hex')

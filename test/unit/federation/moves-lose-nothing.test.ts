@@ -222,3 +222,36 @@ test('what is read for a move or to find a record is no use of it', async () => 
     { access_count: 7, accessed_at: formatInstant(START), revision: 3 },
   ])
 })
+
+test.each(['extended', 'full'] as const)(
+  'records of one instant keep their order when they move, %s, all of them or the first',
+  async (kind) => {
+    const made = await fixture(['extended', kind])
+    const [home = '', away = ''] = made.tiers
+    const entries = Array.from({ length: 150 }, (_, index) => ({
+      content: `${index}`,
+      ...(index % 3 === 0 ? { group: `g${index % 5}` } : {}),
+    }))
+    const { ids } = await made.federation.call('memory/remember', { records: entries }, alice())
+    const shown = async () => {
+      const { records } = await made.federation.call('memory/timeline', {}, alice())
+      return records.map(({ id }) => id)
+    }
+    await move(made, ids.slice(1, 40), away)
+    expect(await shown()).toEqual(ids)
+    await move(made, ids.toReversed(), away)
+    expect(await shown()).toEqual(ids)
+    await move(made, ids.slice(0, 80), home)
+    expect(await shown()).toEqual(ids)
+  },
+)
+
+test('ids of callers say nothing of an order, and keep the places that they have', async () => {
+  const made = await fixture(['extended', 'extended'])
+  const [, away = ''] = made.tiers
+  const named = ['z', 'y', 'x'].map((id) => ({ id, content: id }))
+  await made.federation.call('memory/remember', { records: named }, alice())
+  await move(made, ['x', 'z'], away)
+  const { records } = await made.federation.call('memory/timeline', {}, alice())
+  expect(records.map(({ id }) => id)).toEqual(['y', 'z', 'x'])
+})
