@@ -68,7 +68,10 @@ export function layOut(config: FederationConfig, upstreams: readonly Upstream[])
   const absent = new Map(missing.map(({ upstream, reason = '' }) => [upstream.name, reason]))
   const open = missing.filter(({ upstream, wanted }) => mayBeWritable(upstream, wanted))
   const undecided = new Set(open.map(({ upstream }) => upstream.name))
-  const laidOut = tiers.map((tier) => tierOf(tier, sources, absent))
+  const laidOut = withoutSpills(
+    tiers.map((tier) => tierOf(tier, sources, absent)),
+    problems,
+  )
   problems.push(...laidOut.flatMap(whatNobodyHas))
   return { tiers: laidOut, sources, absent, undecided, problems }
 }
@@ -167,9 +170,25 @@ function tierOf(
     ({ name, tiers }) => name === tier.upstream && tiers.includes(tier.name),
   )
   const homeless = whyHomeless(tier, source, absent)
-  const { upstream, upstreamTier: _, also, ...settings } = tier
+  const { upstream, upstreamTier, also, ...settings } = tier
   const home = homeless === undefined ? source : undefined
-  return { ...settings, upstreams: [upstream, ...also], home, homeless }
+  const told = source?.profile.tiers.find(({ name }) => name === upstreamTier)?.kind
+  const kind = tier.kind ?? told
+  return { ...settings, kind, upstreams: [upstream, ...also], home, homeless }
+}
+
+/** Nothing spills into procedural memory (§4.7), also where only its upstream says that it is. */
+function withoutSpills(tiers: readonly TierLayout[], problems: string[]): TierLayout[] {
+  const procedural = new Set(
+    tiers.filter(({ kind }) => kind === 'procedural').map(({ name }) => name),
+  )
+  return tiers.map((tier) => {
+    if (tier.spillTo === undefined || !procedural.has(tier.spillTo)) return tier
+    problems.push(
+      `tiers.${tier.name}.spill_to: ${tier.spillTo} is procedural memory by its upstream, and nothing spills into that`,
+    )
+    return { ...tier, spillTo: undefined }
+  })
 }
 
 /** Settings of a tier that have no effect, since its home keeps nothing that they could go by. */

@@ -45,7 +45,7 @@ export const listSessions: Handler<
  * Whether an upstream may hold records with sessions. One that does not declare `sessions` holds none but those that were moved
  * to it and carry theirs in reserved metadata.
  */
-export function mayHoldSessions(parts: Parts, { name, profile }: Source): boolean {
+function mayHoldSessions(parts: Parts, { name, profile }: Source): boolean {
   return profile.capabilities.has('sessions') || parts.carried.count(name) > 0
 }
 

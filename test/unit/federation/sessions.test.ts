@@ -336,3 +336,29 @@ test('what a tier goes by and nobody keeps is a problem, and described all the s
     expect(made.federation.refusal(method, anyContext())).toMatchObject({ code: -32003 })
   }
 })
+
+test('nothing spills into what its upstream calls procedural', async () => {
+  const store = (tier: string) => ({ memory: embeddedStore({ path: ':memory:', tiers: [tier] }) })
+  const made = await openFederation({
+    upstreams: { one: store('working'), two: store('procedural') },
+    tiers: [
+      tierConfig('working', 'one', { spillTo: 'skills', capacity: 1 }),
+      tierConfig('skills', 'two', { upstreamTier: 'procedural' }),
+    ],
+  })
+  open.push(made)
+  const { layout } = made.federation.report()
+  expect(layout.tiers.map(({ kind, spillTo }) => [kind, spillTo])).toEqual([
+    ['working', undefined],
+    ['procedural', undefined],
+  ])
+  expect(layout.problems).toEqual([
+    'tiers.working.spill_to: skills is procedural memory by its upstream, and nothing spills into that',
+  ])
+  const alice = ownerContext('alice')
+  const records = ['a', 'b'].map((id) => ({ id, content: id, session: 's' }))
+  await made.federation.call('memory/remember', { records }, alice)
+  expect(await made.federation.call('memory/consolidate', {}, alice)).toMatchObject({ moved: 0 })
+  const closed = await made.federation.call('memory/session/close', { session: 's' }, alice)
+  expect(closed).toMatchObject({ flushed: 0, counts: { working: 2, skills: 0 } })
+})
