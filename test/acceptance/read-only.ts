@@ -35,7 +35,7 @@ export function describeReadOnlyMemory(name: string, open: Open, traits: Traits)
 
     const writes = WRITES.filter(([method]) => isDeclared(method, traits))
     test.each(writes)(
-      `%s is -32004 before any other check ${meets('2.1/writes-refused', '2.1/all-or-none', '7/read-only')}`,
+      `%s is -32004 before any other check ${meets('2.1/writes-refused', '2.1/all-or-none', '7/read-only', '4.15/read-only')}`,
       async (method, all) => {
         for (const params of all) expect(await client().code(method, params)).toBe(-32004)
       },
