@@ -13,6 +13,7 @@ const WRITES: readonly (readonly [string, readonly unknown[]])[] = [
   ['memory/consolidate', [{}, undefined, 5]],
   ['memory/reinforce', [{ ids: ['a'] }, {}, { ids: 5 }]],
   ['memory/session/close', [{ session: 's' }, {}, { session: 5 }]],
+  ['memory/summarize', [{ query: 'heron' }, {}, { query: 'heron', into: 'nowhere' }]],
 ]
 
 function isDeclared(method: string, { capabilities }: Traits): boolean {
