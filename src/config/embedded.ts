@@ -6,7 +6,13 @@ export const EMBEDDED = {
     procedural: { store: 'sqlite', path: 'procedural.db' },
   },
   tiers: {
-    working: { kind: 'working', upstream: 'working', capacity: 64, spill_to: 'episodic' },
+    working: {
+      kind: 'working',
+      upstream: 'working',
+      capacity: 64,
+      per_session: true,
+      spill_to: 'episodic',
+    },
     episodic: { kind: 'episodic', upstream: 'knowledge' },
     semantic: { kind: 'semantic', upstream: 'knowledge' },
     procedural: { kind: 'procedural', upstream: 'procedural' },

@@ -50,7 +50,7 @@ describe('no file at all', () => {
       also: [],
       capacity: 64,
       spillTo: 'episodic',
-      perSession: false,
+      perSession: true,
       promoteTo: undefined,
       promoteAfter: undefined,
       halfLife: undefined,
