@@ -3,10 +3,10 @@ import { emptyFolder } from '../support/gateway-process.js'
 import { Walk } from '../support/model/walk.js'
 
 const OPERATIONS = 2_000
-/** Another seed is another walk: `A2M_SEED=7 npx vitest run test/e2e/model.test.ts`. */
-const SEED = Number(process.env['A2M_SEED'] ?? 1)
+/** Another seed is another walk. When a crash comes is chance in any case. */
+const SEED = 1
 
-test(`a gateway over four stores does what a model of one memory does (seed ${SEED})`, {
+test('a gateway over four stores does what a model of one memory does', {
   timeout: 600_000,
 }, async () => {
   const walk = await Walk.begin(SEED, emptyFolder())
