@@ -8,6 +8,7 @@
  * while, as fast as it is answered.
  */
 import { parseArgs } from 'node:util'
+import { cpuMicros } from './harness/cpu.js'
 import { AUTH, KEY, Scratch, startGateway } from './harness/gateway.js'
 import { Processes } from './harness/processes.js'
 import { createRandom, Zipf } from './zipf.js'
@@ -97,13 +98,14 @@ function say(what: string, taken: readonly number[]): void {
 }
 
 async function run(processes: Processes): Promise<void> {
-  const { urls } = await startGateway({ processes, scratch: new Scratch() }, CONFIG)
+  const { urls, pid } = await startGateway({ processes, scratch: new Scratch() }, CONFIG)
   const call = caller(urls[0] ?? '')
   await write(call)
   const calmEnds = performance.now() + 3000
   say('recall before', await recallUntil(call, () => performance.now() > calmEnds))
   const { cursor } = await call('memory/events')
   const begun = performance.now()
+  const before = cpuMicros(pid)
   let over = false
   const moving = call('memory/consolidate').finally(() => {
     over = true
@@ -111,7 +113,10 @@ async function run(processes: Processes): Promise<void> {
   const during = await recallUntil(call, () => over)
   const { moved, counts } = await moving
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-  process.stdout.write(`consolidate: ${seconds} s, moved ${moved}, ${JSON.stringify(counts)}\n`)
+  const cpu = ((cpuMicros(pid) - before) / 1e6).toFixed(1)
+  process.stdout.write(
+    `consolidate: ${seconds} s (${cpu} s of processor time, recalls included), moved ${moved}, ${JSON.stringify(counts)}\n`,
+  )
   say('recall meanwhile', during)
   const { events } = await call('memory/events', { cursor })
   process.stdout.write(`events: ${JSON.stringify(events)}\n`)

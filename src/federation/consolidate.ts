@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { EXTENSION } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
@@ -74,9 +75,15 @@ export async function reorganise(
   const ruled = new Set(reorganisation.tiers.filter(hasRules))
   for (const tier of sourcesFirst(parts.layout()).filter((one) => ruled.has(one))) {
     const held = await heldIn(parts, tier, reorganisation.owner, context)
+    await othersFirst()
     const left = await promoteEarned(parts, held, { ...reorganisation, tier }, context)
     await makeRoom(parts, left, { ...reorganisation, tier }, context)
   }
+}
+
+/** A tier may hold very many records: between two walks over them, whatever else has come in goes first. */
+async function othersFirst(): Promise<void> {
+  await setImmediate()
 }
 
 function hasRules({ home, capacity, spillTo, overflow, promoteAfter }: TierLayout): boolean {
@@ -111,7 +118,8 @@ async function heldIn(
   owner: Owner,
   context: Context,
 ): Promise<Located[]> {
-  const { located, silent, clipped } = await listAll(parts, { tier: tier.name, owner }, context)
+  const wanted = { tier: tier.name, owner, outline: true }
+  const { located, silent, clipped } = await listAll(parts, wanted, context)
   refuseSilence(silent)
   refuseClipped(clipped, `tier "${tier.name}"`, { tier: tier.name })
   return located.filter(({ source }) => source.writable)
@@ -154,6 +162,7 @@ async function makeRoom(
   const { tier, owner, page, tally } = ruling
   const surplus = tier.capacity === 0 ? [] : surplusIn(held, tier, parts.clock.now())
   if (surplus.length === 0) return
+  await othersFirst()
   if (tier.spillTo === undefined) return drop(parts, surplus, ruling, unstoppable(context))
   const spilling = { located: surplus, tier: tierNamed(parts.layout(), tier.spillTo), owner }
   await relocate(

@@ -111,18 +111,23 @@ function lookup({ source, tiers, embeddings }: Target, ids: readonly string[], o
   return source.translation.reading(selection, where)
 }
 
+interface Listing extends Wanted {
+  /** How records stand is all that is wanted of them; there may be very many. Their contents and metadata may be missing then. */
+  readonly outline?: boolean | undefined
+}
+
 /** Lists everything in a tier, or that passes a `where`, of everybody that could have some of it. */
 export async function listAll(
   parts: Parts,
-  wanted: Wanted,
+  wanted: Listing,
   context: Context,
 ): Promise<Found & { readonly clipped: readonly Source[] }> {
-  const { owner } = wanted
+  const { owner, outline } = wanted
   const plan = planReading(parts.layout(), wanted)
   const asks = plan.targets.map(({ source, tiers, where, embeddings, keyPrefix }) => ({
     source,
     params: source.translation.reading(
-      { tiers, owner, where, limit: 0, embeddings, keyPrefix },
+      { tiers, owner, where, limit: 0, embeddings, keyPrefix, outline },
       where,
     ),
   }))

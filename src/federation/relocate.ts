@@ -80,7 +80,8 @@ export async function withGroups(
   const wanted = new Set(own.map(({ record }) => groupOf(record)))
   const joined = new Map(located.map((found) => [place(found), found]))
   for (const groups of portions([...new Set(own.map(({ record }) => record.group))])) {
-    const members = await listAll(parts, { where: { group: groups }, owner }, context)
+    const listing = { where: { group: groups }, owner, outline: true }
+    const members = await listAll(parts, listing, context)
     refuseSilence(members.silent)
     for (const found of members.located) {
       const foreign = found.record.id !== found.hereId

@@ -44,7 +44,8 @@ async function membersOf(
   owner: Owner,
   context: Context,
 ): Promise<readonly Located[]> {
-  const { located, silent, clipped } = await listAll(parts, { where: { session }, owner }, context)
+  const wanted = { where: { session }, owner, outline: true }
+  const { located, silent, clipped } = await listAll(parts, wanted, context)
   refuseSilence(silent)
   refuseClipped(clipped, 'the session', {})
   return located

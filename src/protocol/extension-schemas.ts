@@ -23,6 +23,7 @@ export const carriedSchema = z.object({
  * records without an owner. `carried` goes with remember, one entry a record in their order, null where there is nothing to
  * carry. `quiet` on recall and fetch: reading is no use of the records. `used` on reinforce: the records went out to a caller, so
  * `access_count` and `accessed_at` rise and the salience by `amount` alone. `similarities` on recall by a vector: they come along.
+ * `outline` on timeline: contents may come empty and metadata not at all, since only the standing of the records is looked at.
  */
 export const extensionParamsSchema = z.object({
   owner: z.string().min(1).nullable().optional(),
@@ -30,6 +31,7 @@ export const extensionParamsSchema = z.object({
   quiet: z.boolean().optional(),
   used: z.boolean().optional(),
   similarities: z.boolean().optional(),
+  outline: z.boolean().optional(),
 })
 
 /**

@@ -54,7 +54,13 @@ export function timeline(
   params: ParamsOf<'memory/timeline'>,
 ): ResultOf<'memory/timeline'> {
   const newest = first(select(shelf, params).all(), params.limit || Infinity)
-  return { records: newest.map((one) => shown(shelf, one, params)).reverse() }
+  const records = newest.map((one) => shown(shelf, one, params)).reverse()
+  return { records: params[EXTENSION]?.outline ? records.map(outlined) : records }
+}
+
+function outlined({ metadata: _, ...record }: MemoryRecord): MemoryRecord {
+  record.content = ''
+  return record
 }
 
 /**

@@ -51,9 +51,13 @@ export interface Selection {
   readonly compared?: boolean | undefined
   /** The reading is no use of the records; an upstream that knows the extension is told so. */
   readonly quiet?: boolean | undefined
+  /** Contents and metadata are not needed; an upstream that knows the extension may leave them out. */
+  readonly outline?: boolean | undefined
   /** Only records whose key is at or beneath it; not empty. */
   readonly keyPrefix?: string | undefined
 }
+
+type Beside = Pick<Selection, 'embeddings' | 'compared' | 'quiet' | 'outline'>
 
 /** An entry to write, in the gateway's terms, with what it brings along from where it was. */
 export interface Outbound {
@@ -157,21 +161,29 @@ export class Translation {
     return { key_prefix: this.#knowsPaths() ? prefix : keyRange(prefix).at || prefix }
   }
 
-  /** What is said beside the selection: whether vectors are wanted, and that the reading is no use. */
+  /** What is said beside the selection: what is wanted with the records and what is not, and that the reading is no use. */
   #told(
-    { embeddings, compared, quiet }: Pick<Selection, 'embeddings' | 'compared' | 'quiet'>,
+    { embeddings, compared, quiet, outline }: Beside,
     where: Where,
     extension: ExtensionParams | undefined,
   ): Pick<Reading, 'embeddings' | typeof EXTENSION> | undefined {
     const { capabilities, extended } = this.#options.profile
     const along = embeddings || (compared && !extended) || Object.hasOwn(where, 'embedding')
-    const silent = quiet && extended && capabilities.has('salience')
-    const similarities = compared && extended
-    if (!along && !silent && !similarities) return undefined
-    const told = { ...(silent ? { quiet } : {}), ...(similarities ? { similarities } : {}) }
+    const told = extended ? this.#toldBeyond({ compared, quiet, outline }) : undefined
+    if (!along && told === undefined) return undefined
     return {
       ...(along && capabilities.has('embeddings') ? { embeddings: true } : {}),
-      ...(silent || similarities ? { [EXTENSION]: { ...extension, ...told } } : {}),
+      ...(told === undefined ? {} : { [EXTENSION]: { ...extension, ...told } }),
+    }
+  }
+
+  #toldBeyond({ compared, quiet, outline }: Beside): ExtensionParams | undefined {
+    const silent = quiet && this.#options.profile.capabilities.has('salience')
+    if (!silent && !compared && !outline) return undefined
+    return {
+      ...(silent ? { quiet } : {}),
+      ...(compared ? { similarities: true } : {}),
+      ...(outline ? { outline } : {}),
     }
   }
 
