@@ -154,3 +154,17 @@ test('the name that moved records use in metadata is not to be tested', () => {
     expect.objectContaining({ code: -32602 }),
   )
 })
+
+test.each([
+  [{ session: 's' }, 'it does not declare sessions'],
+  [{ session: ['s', 't'], role: 'user' }, 'it does not declare sessions'],
+  [{ access_count: 3 }, 'it does not declare salience'],
+  [{ key: 'k' }, 'it does not declare keys'],
+  [{ session: null }, undefined],
+  [{ session: ['s', null] }, undefined],
+  [{ colour: 'red' }, undefined],
+])('where %j, a read-only upstream that can hold nothing such is left out: %s', (where, reason) => {
+  const { targets, skipped } = planReading(layout, { owner: undefined, where })
+  expect(skipped.get('archive')).toBe(reason)
+  expect(targets.map(({ source }) => source.name)).toContain('notes')
+})

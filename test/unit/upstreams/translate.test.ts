@@ -239,6 +239,38 @@ describe('where', () => {
     expect(limit).toBe(whole ? 5 : 0)
   })
 
+  test.each([
+    ['plain', [], []],
+    ['plain', ['sessions', 'keys'], ['key', 'session']],
+    ['plain', ['salience', 'external'], ['media_type', 'salience', 'uri']],
+    [
+      'extended',
+      [],
+      ['access_count', 'key', 'media_type', 'revision', 'salience', 'session', 'uri'],
+    ],
+  ] as const)(
+    '%s with %j: which fields that may be reserved are pushed down',
+    (kind, more, wanted) => {
+      const capabilities = new Set<string>([...tierless.capabilities, ...more])
+      const translation = over({ ...tierless, capabilities, extended: kind === 'extended' })
+      const fields = { session: 's', key: 'k', salience: 1, uri: 'u', media_type: 'm' }
+      const counted = { access_count: 1, revision: 1 }
+      const { where: pushed = {} } = translation.reading(selection, { ...fields, ...counted })
+      expect(Object.keys(pushed).toSorted()).toEqual(wanted)
+    },
+  )
+
+  test.each([
+    ['extended', ['salience'], { quiet: true }, { quiet: true }],
+    ['extended', [], { quiet: true }, undefined],
+    ['extended', [], { outline: true }, { outline: true }],
+    ['plain', ['salience'], { quiet: true, outline: true }, undefined],
+  ] as const)('%s with %j: beside a selection goes of %j', (kind, more, wishes, wanted) => {
+    const capabilities = new Set<string>([...tierless.capabilities, ...more])
+    const translation = over({ ...tierless, capabilities, extended: kind === 'extended' })
+    expect(translation.reading({ ...selection, ...wishes }, {})[EXTENSION]).toEqual(wanted)
+  })
+
   test('what is not pushed down is held to all the same', () => {
     const translation = over(tierless)
     const at = '2026-01-01T02:00:00+02:00'
