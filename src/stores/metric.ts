@@ -19,12 +19,12 @@ export const COMPARISONS: Readonly<Record<Metric, Comparison>> = {
     score: (cosine) => Math.min(1, Math.max(0, (1 + cosine) / 2)),
   },
   dot: {
-    prepare: (vector) => Float64Array.from(vector),
+    prepare: (vector) => new Float64Array(vector),
     similarity: (query, vectors, offset) => known(dot(query, vectors, offset)),
     score: (product) => 0.5 + Math.atan(product) / Math.PI,
   },
   l2: {
-    prepare: (vector) => Float64Array.from(vector),
+    prepare: (vector) => new Float64Array(vector),
     similarity: (query, vectors, offset) => known(-squaredDistance(query, vectors, offset)),
     score: (negative) => 1 / (1 + Math.sqrt(-negative)),
   },
@@ -35,7 +35,7 @@ export const COMPARISONS: Readonly<Record<Metric, Comparison>> = {
  * it becomes NaN, and is as far from everything as can be.
  */
 function direction(vector: ArrayLike<number>): Float64Array {
-  const unit = Float64Array.from(vector)
+  const unit = new Float64Array(vector)
   let largest = 0
   for (let at = 0; at < unit.length; at++) largest = Math.max(largest, Math.abs(unit[at] ?? 0))
   let squares = 0

@@ -37,8 +37,8 @@ function likened(
 ): Pick<ResultOf<'memory/recall'>, typeof EXTENSION> {
   const query = vectors.comparison.prepare(embedding)
   const similarities = ranked.map(({ one }) => {
-    const vector = vectors.of(one.row.seq)
-    return vector === undefined ? null : finite(vectors.compare(query, vector))
+    const similarity = vectors.similarity(query, one.row.seq)
+    return similarity === undefined ? null : finite(similarity)
   })
   return { [EXTENSION]: { similarities } }
 }

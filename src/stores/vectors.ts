@@ -74,6 +74,12 @@ export class Vectors {
     return bytes && Array.from(toNumbers(bytes))
   }
 
+  /** How similar a record's vector is to a prepared query; undefined where it has none. */
+  similarity(query: Float64Array, seq: number): number | undefined {
+    const bytes = this.#get.get(seq)
+    return bytes && this.compare(query, toNumbers(bytes))
+  }
+
   /** Tells the rows of a partition that have a vector, and how similar each is to a prepared query. */
   scan(
     partitionNo: number,
