@@ -2,7 +2,6 @@ import { copyWith } from '../protocol/copy.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { ParamsOf, RecalledRecord, ResultOf } from '../protocol/methods.js'
 import type { MemoryRecord } from '../protocol/records.js'
-import { type Owner, ownerOf } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import type { Arrived } from '../upstreams/translate.js'
 import { type Arrivals, arrivals, type Blame, byScore } from './arrivals.js'
@@ -10,10 +9,10 @@ import type { Answer } from './fan-out.js'
 import { type Fused, fuse, type RankedList } from './fuse.js'
 import { keysWanted } from './keys.js'
 import type { Handler, Parts } from './parts.js'
-import { type NearestWanted, planReading, type Target } from './plan.js'
+import { planReading, type Target } from './plan.js'
+import { paramsFor, type Question, questionOf, type Wish, widthAt, wishOf } from './question.js'
 import { boundedLimit, first, policyOf, read } from './reading.js'
 import { comparing, nearnessIn, type SimilarityOf, vectorVoter } from './vector.js'
-import { requireWidth } from './width.js'
 
 type Params = ParamsOf<'memory/recall'>
 
@@ -50,7 +49,7 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   )
   const asked = plan.targets.length + plan.absent.size
   const similarityOf = similaritiesIn(lists)
-  const ordered = order(parts, lists, { ...question, asked, many, similarityOf })
+  const ordered = order(parts, lists, { ...wish, asked, many, similarityOf })
   const chosen = first(worthy(ordered, min_score), limit)
   const records = chosen.map((one) => (explain ? explained(one) : one.record))
   if (wish.quiet && !extension?.quiet) {
@@ -66,67 +65,15 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   }
 }
 
-interface Question {
-  readonly owner: Owner
-  /** Empty where no words are given. */
-  readonly query: string
-  readonly nearest: NearestWanted | undefined
-}
-
-function questionOf(parts: Parts, params: Params): Question {
-  const { embedding } = params
-  const { space } = parts.promise()
-  const query = params.query?.trim() ?? ''
-  requireWidth(parts, [embedding])
-  const nearest = embedding && space && { vector: embedding, space, words: query !== '' }
-  return { owner: ownerOf(params), query, nearest }
-}
-
-/** What every target is asked. */
-interface Wish extends Question {
-  readonly width: number
-  /** The asking is no use of the records. */
-  readonly quiet: boolean
-  /** It has to be known how near each record is. */
-  readonly compared: boolean
-}
-
-function wishOf(
-  { recall }: Parts,
-  { min_score, [EXTENSION]: extension }: Params,
-  { many, limit, ...question }: Question & { readonly many: boolean; readonly limit: number },
-): Wish {
-  const votes = many && recall.voters.vector > 0
-  return {
-    ...question,
-    width: limit === 0 || !many ? limit : Math.max(limit, recall.window),
-    quiet: extension?.quiet === true || many || min_score !== undefined,
-    compared: question.nearest !== undefined && (votes || extension?.similarities === true),
-  }
-}
-
-function paramsFor(
-  { source, tiers, where, keyPrefix, vector, embeddings }: Target,
-  { query, owner, width, quiet, compared }: Wish,
-): Params {
-  const near = { embeddings, compared: compared && vector !== undefined }
-  const selected = { tiers, owner, where, limit: width, keyPrefix, quiet, ...near }
-  const selection = source.translation.reading(selected, where)
-  if (query === '' && vector === undefined) return selection
-  return copyWith(selection, {
-    ...(query === '' ? {} : { query }),
-    ...(vector === undefined ? {} : { embedding: vector }),
-  })
-}
-
 /** An answer in the gateway's terms, each record with how near it is, where that can be said. */
 function take(
   { blame }: Parts,
   answer: Answer<'memory/recall'>,
   target: Target,
-  { owner, width, nearest }: Wish,
+  wish: Wish,
 ): Arrivals {
-  const records = ranked(answer, widthAt(target, width), blame)
+  const { owner, nearest } = wish
+  const records = ranked(answer, widthAt(target, wish), blame)
   const compare = target.vector && nearest && comparing(target.vector, nearest.space.metric)
   const similarityOf = compare && nearnessIn(answer.result, compare)
   return arrivals(records, { target, owner, blame, similarityOf })
@@ -140,7 +87,7 @@ function similaritiesIn(lists: readonly RankedList[]): SimilarityOf<MemoryRecord
   return (record) => similarities.get(record)
 }
 
-interface Ordering extends Question {
+interface Ordering extends Pick<Wish, keyof Question | 'weight'> {
   /** How many lists were asked for. */
   readonly asked: number
   /** Several upstreams were asked; the order of a single one stands. */
@@ -151,12 +98,12 @@ interface Ordering extends Question {
 function order(
   parts: Parts,
   lists: readonly RankedList[],
-  { owner, query, nearest, asked, many, similarityOf }: Ordering,
+  { owner, query, nearest, weight, asked, many, similarityOf }: Ordering,
 ): readonly Fused[] {
-  const { k, voters: weights } = parts.recall
+  const { k } = parts.recall
   const near = many && nearest !== undefined && lists.some(({ arrived }) => arrived.some(isKnown))
   const words = many && query !== '' ? parts.lexical.voter(owner, query) : undefined
-  const vectors = near ? vectorVoter({ weight: weights.vector, similarityOf }) : undefined
+  const vectors = near ? vectorVoter({ weight, similarityOf }) : undefined
   const voters = [words, vectors].filter((voter) => voter !== undefined)
   const listWeight = vectors !== undefined && query === '' ? 0 : 1
   const fused = fuse(lists, { k, asked, voters, listWeight })
@@ -166,11 +113,6 @@ function order(
 
 function isKnown({ similarity }: Arrived): boolean {
   return similarity !== undefined
-}
-
-/** Where an upstream is not told the whole of `where`, or reads a prefix its own way, everything is asked for. */
-function widthAt({ source, where, keyPrefix }: Target, width: number): number {
-  return source.translation.holdsTo(where, keyPrefix) ? width : 0
 }
 
 /** An upstream's ranking as it should have told it: by descending score, no longer than it was asked for. */

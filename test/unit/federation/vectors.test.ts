@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { UpstreamConfig } from '../../../src/config/config.js'
-import type { Memory } from '../../../src/protocol/memory.js'
+import { EXTENSION } from '../../../src/protocol/extension.js'
+import type { Context, Memory } from '../../../src/protocol/memory.js'
 import type { ParamsOf, RecalledRecord } from '../../../src/protocol/methods.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import { METRICS } from '../../../src/stores/metric.js'
@@ -320,4 +321,75 @@ test('a gateway behind a gateway tells its space, compares, and is compared', as
   )
   expect(contents(await recalled({ embedding: [1, 0] }))).toEqual(['1', '2', '3'])
   await inner.close()
+})
+
+describe('stores that know the extension', () => {
+  /** A memory that keeps what it is asked and answers. */
+  function watched(inner: Memory) {
+    const recalls: { params: ParamsOf<'memory/recall'>; similarities: unknown }[] = []
+    const memory: Memory = {
+      async call(method, params, context) {
+        const result = await inner.call(method, params, context)
+        if (method === 'memory/recall' && EXTENSION in result) {
+          recalls.push({ params, similarities: result[EXTENSION] })
+        }
+        return result
+      },
+      close: () => inner.close(),
+    }
+    return { memory, recalls }
+  }
+
+  test('are asked how near their records are, and for no more than go out', async () => {
+    const [a, b] = [watched(store('a')), watched(store('b'))]
+    await open({ a, b })
+    await write(
+      ...[3, 1, 2].map((y) => ({ tier: 'a', content: `${y}`, embedding: [1, y] })),
+      { tier: 'b', content: 'zero', embedding: [0, 0] },
+      { tier: 'b', content: 'none' },
+    )
+    const found = await recalled({ embedding: [1, 0], limit: 2 })
+    expect(contents(found)).toEqual(['1', '2'])
+    expect(Object.keys(found[0] ?? {})).not.toContain('embedding')
+    expect(a.recalls).toMatchObject([
+      {
+        params: { limit: 2, embedding: [1, 0], [EXTENSION]: { similarities: true } },
+        similarities: {
+          similarities: [expect.closeTo(Math.SQRT1_2), expect.closeTo(Math.cos(Math.atan(2)))],
+        },
+      },
+    ])
+    expect(a.recalls[0]?.params).not.toHaveProperty('embeddings')
+    expect(b.recalls[0]?.similarities).toEqual({ similarities: [-Number.MAX_VALUE] })
+    await recalled({ embedding: [1, 0], query: 'none', limit: 2 })
+    expect(b.recalls[1]?.params).toMatchObject({ limit: 20, query: 'none' })
+    expect(b.recalls[1]?.similarities).toEqual({ similarities: [null, -Number.MAX_VALUE] })
+  })
+
+  test('tell it to a gateway alone', async () => {
+    await open({ a: { memory: store('a') }, b: { memory: store('b') } })
+    await write({ tier: 'a', content: 'x', embedding: [1, 0] })
+    const params = { embedding: [1, 0], [EXTENSION]: { similarities: true } }
+    const reply = (context: Context) => fixture?.federation.call('memory/recall', params, context)
+    expect(await reply(anyContext())).not.toHaveProperty(EXTENSION)
+    expect(await reply(gatewayContext(anyContext()))).toMatchObject({
+      records: [{ content: 'x' }],
+      [EXTENSION]: { similarities: [1] },
+    })
+  })
+
+  test('and a gateway whose own vote is off still orders by vector for one in front of it', async () => {
+    const voters = { lexical: 1, vector: 0 }
+    await open({ a: { memory: store('a') }, b: { memory: store('b') } }, { voters })
+    await write(
+      { tier: 'a', content: 'far', embedding: [0, 1] },
+      { tier: 'b', content: 'near', embedding: [1, 0] },
+    )
+    expect(contents(await recalled({ embedding: [1, 0] }))).toEqual(['far', 'near'])
+    const params = { embedding: [1, 0], [EXTENSION]: { similarities: true } }
+    const context = gatewayContext(anyContext())
+    const reply = await fixture?.federation.call('memory/recall', params, context)
+    expect(contents(reply?.records ?? [])).toEqual(['near', 'far'])
+    expect(reply?.[EXTENSION]?.similarities).toEqual([1, 0])
+  })
 })
