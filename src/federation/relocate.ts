@@ -4,7 +4,6 @@ import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import { identityOf } from '../upstreams/translate.js'
 import type { Page } from './chronicle.js'
-import { ask } from './fan-out.js'
 import type { Source, TierLayout } from './layout.js'
 import {
   type Batch,
@@ -13,14 +12,11 @@ import {
   holder,
   type Located,
   listAll,
-  locateAt,
   refuseSilence,
 } from './locate.js'
-import { type Moved, moveRecords, steps } from './moves.js'
+import { type Journey, type Moving, moveAll, stepsOf } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners } from './plan.js'
-import { recordLocks } from './record-locks.js'
-import { writeError } from './writing.js'
 
 export interface Relocation {
   readonly located: readonly Located[]
@@ -32,7 +28,7 @@ export interface Relocation {
   readonly salience?: number | undefined
   /** What this is a part of, and what its records count as there. */
   readonly part?: { readonly page: Page; readonly as: 'moved' | 'promoted' } | undefined
-  /** All that moves to another upstream is in the journal before the first of it does. */
+  /** All that moves is in the journal before the first of it does. */
   readonly intent?: 'whole'
   /** Told of everything that is going to move, before any does. */
   readonly announce?: (leaving: readonly Located[]) => void
@@ -45,10 +41,10 @@ export interface Relocation {
 export async function relocate(
   parts: Parts,
   relocation: Relocation,
-  moved: Moved,
+  moved: Journey['moved'],
   context: Context,
 ): Promise<void> {
-  const { located, tier, owner, announce } = relocation
+  const { located, tier, owner, intent, announce } = relocation
   const { home } = tier
   if (home === undefined)
     throw invalidParams(`nothing can be moved to "${tier.name}": ${tier.homeless}`)
@@ -56,11 +52,18 @@ export async function relocate(
   const leaving = whole.filter(({ record }) => record.tier !== tier.name)
   const going = byAge(movable(leaving, home, relocation))
   if (going.length > 0) announce?.(going)
-  for (const batch of batches(going)) {
-    if (batch.source.name === home.name)
-      await promoteWithin(parts, { ...batch, relocation }, moved, context)
-    else await moveAcross(parts, { ...batch, home, relocation }, moved, context)
-  }
+  const steps = stepsOf(going).map((step) =>
+    batches(step).map((batch) => movingOf(batch, home, relocation)),
+  )
+  await moveAll(parts, { steps, intent, moved }, context)
+}
+
+function movingOf(
+  { source, owner, records }: Batch,
+  home: Source,
+  { tier, salience, part }: Relocation,
+): Moving {
+  return { from: source, to: home, tier: tier.name, owner, records, salience, part }
 }
 
 /** A store orders records of one instant as they came in, so that they go as they were made. */
@@ -128,60 +131,4 @@ function whyStuck({ source, record }: Located, home: Source, tier: TierLayout): 
     return `"${tier.name}" lives at ${home.name}, which does not keep owners apart`
   }
   return undefined
-}
-
-interface Going extends Batch {
-  readonly relocation: Relocation
-}
-
-function moveAcross(
-  parts: Parts,
-  { source, owner, records, home, relocation }: Going & { readonly home: Source },
-  moved: Moved,
-  context: Context,
-): Promise<void> {
-  const { tier, salience, part, intent } = relocation
-  const cause = part && { intent: part.page.id, as: part.as }
-  const way = { from: source, to: home, tier: tier.name }
-  const moving = { ...way, owner, records, salience, cause, intent }
-  return moveRecords(parts, moving, moved, context)
-}
-
-/** Within one upstream the upstream itself moves, and loses nothing of what it knows. */
-async function promoteWithin(
-  parts: Parts,
-  { source, owner, records, relocation }: Going,
-  moved: Moved,
-  context: Context,
-): Promise<void> {
-  const { tier, salience, part } = relocation
-  for (const step of steps(records)) {
-    const ids = step.map(({ hereId }) => hereId)
-    const params = source.translation.promoting(ids, { tier: tier.name, owner, salience })
-    const { result, thrown } = await parts.locks.run(recordLocks(step), context, () =>
-      ask('memory/promote', { source, params }, context, parts.clock),
-    )
-    if (result === undefined)
-      throw writeError(source, { state: 'failed', outcome: 'unknown', thrown }, {})
-    const there =
-      result.promoted >= ids.length
-        ? step
-        : await arrivedOf(parts, { source, owner, records: step }, tier, context)
-    part?.page.note(owner, { [part.as]: there.length })
-    moved(there)
-  }
-}
-
-/** Where an upstream counts fewer than it was asked for, some are gone meanwhile; the others are looked for. */
-async function arrivedOf(
-  parts: Parts,
-  { source, owner, records }: Batch,
-  tier: TierLayout,
-  context: Context,
-): Promise<Located[]> {
-  const ids = records.map(({ record }) => record.id)
-  const { located } = await locateAt(parts, source, { ids, owner }, context)
-  const there = located.filter(({ record }) => record.tier === tier.name)
-  const arrived = new Set(there.map(({ record }) => record.id))
-  return records.filter(({ record }) => arrived.has(record.id))
 }

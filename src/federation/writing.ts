@@ -70,7 +70,7 @@ function otherIds(): Failed {
 }
 
 /** How a write ended that threw. */
-function failure(thrown: unknown): Failed {
+export function failure(thrown: unknown): Failed {
   if (thrown instanceof A2mError) return { state: 'failed', outcome: 'refused', thrown }
   const outcome = thrown instanceof Fault ? thrown.outcome : 'unknown'
   return { state: 'failed', outcome, thrown }

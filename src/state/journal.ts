@@ -58,7 +58,6 @@ export interface Journal {
   beginWrite(id: string, parts: readonly WritePart[]): void
   endWrite(id: string): void
   openWrites(): OpenWrite[]
-  beginMove(id: string, move: Move, ids: readonly string[]): void
   /** All of them or none is begun. */
   beginMoves(
     moves: readonly { readonly id: string; readonly move: Move; readonly ids: readonly string[] }[],
@@ -127,7 +126,6 @@ function moves(database: Database): Omit<Journal, WriteStep> {
     for (const item of ids) addItem.run(id, move.owner, item)
   }
   return {
-    beginMove: database.transaction(beginMove),
     beginMoves: database.transaction((moves: Parameters<Journal['beginMoves']>[0]) => {
       for (const { id, move, ids } of moves) beginMove(id, move, ids)
     }),

@@ -180,7 +180,7 @@ test('a journal that cannot be written is said to be so, and nothing is sent', a
   const full = () => {
     throw new Error('the disk is full')
   }
-  Object.assign(state.journal, { beginWrite: full, beginMove: full })
+  Object.assign(state.journal, { beginWrite: full, beginMoves: full })
   const records = ['a', 'b'].map((tier) => ({ content: 'x', tier }))
   const written = federation.call('memory/remember', { records }, anyContext())
   await expect(written).rejects.toMatchObject({ code: -32603, data: { outcome: 'not_sent' } })

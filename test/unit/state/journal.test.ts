@@ -19,8 +19,8 @@ const move = (owner: string | null, over: Partial<Move> = {}): Move => ({
 
 test('a move is open from its begin to its end, with its records in their order', () => {
   const { journal } = state
-  journal.beginMove('2', move('alice'), ['z', 'a', 'm'])
-  journal.beginMove('1', move(null, { tier: 'semantic' }), [])
+  journal.beginMoves([{ id: '2', move: move('alice'), ids: ['z', 'a', 'm'] }])
+  journal.beginMoves([{ id: '1', move: move(null, { tier: 'semantic' }), ids: [] }])
   expect(journal.openMoves()).toEqual([
     { id: '1', ...move(null, { tier: 'semantic' }), ids: [], forgotten: new Set() },
     { id: '2', ...move('alice'), ids: ['z', 'a', 'm'], forgotten: new Set() },
@@ -33,8 +33,8 @@ test('a move is open from its begin to its end, with its records in their order'
 
 test('a move that is begun twice is an error and leaves the first', () => {
   const { journal } = state
-  journal.beginMove('1', move('alice'), ['x'])
-  expect(() => journal.beginMove('1', move('alice'), ['y'])).toThrow()
+  journal.beginMoves([{ id: '1', move: move('alice'), ids: ['x'] }])
+  expect(() => journal.beginMoves([{ id: '1', move: move('alice'), ids: ['y'] }])).toThrow()
   expect(journal.openMoves()[0]?.ids).toEqual(['x'])
 })
 
@@ -48,8 +48,8 @@ test.each([
   [null, '', false],
 ])('records of %j, forgotten by %j', (owner, forgetting, marked) => {
   const { journal } = state
-  journal.beginMove('1', move(owner), ['x', 'y'])
-  journal.beginMove('2', move(owner), ['x'])
+  journal.beginMoves([{ id: '1', move: move(owner), ids: ['x', 'y'] }])
+  journal.beginMoves([{ id: '2', move: move(owner), ids: ['x'] }])
   journal.markForgotten(forgetting, ['x', 'unheard of'])
   const wanted = new Set(marked ? ['x'] : [])
   expect(journal.forgottenOf('1')).toEqual(wanted)
@@ -59,7 +59,7 @@ test.each([
 test('a forget before a move began says nothing of it', () => {
   const { journal } = state
   journal.markForgotten('alice', ['x'])
-  journal.beginMove('1', move('alice'), ['x'])
+  journal.beginMoves([{ id: '1', move: move('alice'), ids: ['x'] }])
   expect(journal.forgottenOf('1')).toEqual(new Set())
 })
 
