@@ -39,18 +39,24 @@ export interface Wish extends Question {
   readonly weight: number
 }
 
-/** `many`: several upstreams are asked. */
+interface Asked extends Question {
+  /** Several upstreams are asked. */
+  readonly many: boolean
+  readonly limit: number
+}
+
 export function wishOf(
   { recall }: Parts,
   { min_score, [EXTENSION]: extension }: Params,
-  { many, limit, ...question }: Question & { readonly many: boolean; readonly limit: number },
+  { owner, query, nearest, many, limit }: Asked,
 ): Wish {
-  const { nearest } = question
   const likened = nearest !== undefined && extension?.similarities === true
   const alone = nearest !== undefined && !nearest.words
   const weight = recall.voters.vector || (likened && alone ? 1 : 0)
   return {
-    ...question,
+    owner,
+    query,
+    nearest,
     limit,
     weight,
     width: limit === 0 || !many ? limit : Math.max(limit, recall.window),

@@ -10,7 +10,7 @@ import { type Fused, fuse, type RankedList } from './fuse.js'
 import { keysWanted } from './keys.js'
 import type { Handler, Parts } from './parts.js'
 import { planReading, type Target } from './plan.js'
-import { paramsFor, type Question, questionOf, type Wish, widthAt, wishOf } from './question.js'
+import { paramsFor, questionOf, type Wish, widthAt, wishOf } from './question.js'
 import { boundedLimit, first, policyOf, read } from './reading.js'
 import { comparing, nearnessIn, type SimilarityOf, vectorVoter } from './vector.js'
 
@@ -27,14 +27,13 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   params,
   context,
 ) => {
-  const question = questionOf(parts, params)
+  const { owner, query, nearest } = questionOf(parts, params)
   const { tier, where, embeddings, min_score, explain, [EXTENSION]: extension } = params
-  const { owner, nearest } = question
   const keys = keysWanted(parts, params.key_prefix)
   const plan = planReading(parts.layout(), { tier, where, owner, keys, embeddings, nearest })
   const many = plan.targets.length > 1
   const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
-  const wish = wishOf(parts, params, { ...question, many, limit })
+  const wish = wishOf(parts, params, { owner, query, nearest, many, limit })
   const { lists, report } = await read(
     parts,
     {
@@ -48,21 +47,22 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
     context,
   )
   const asked = plan.targets.length + plan.absent.size
-  const similarityOf = similaritiesIn(lists)
-  const ordered = order(parts, lists, { ...wish, asked, many, similarityOf })
+  const similarityOf = nearest === undefined ? unknown : similaritiesIn(lists)
+  const ordered = order(parts, lists, { wish, asked, many, similarityOf })
   const chosen = first(worthy(ordered, min_score), limit)
   const records = chosen.map((one) => (explain ? explained(one) : one.record))
   if (wish.quiet && !extension?.quiet) {
     const sources = plan.targets.map(({ source }) => source)
     parts.uses.note({ sources, lists, records, observe: context.observe })
   }
-  const similarities =
-    extension?.similarities && chosen.map(({ found }) => similarityOf(found) ?? null)
-  return {
-    records,
-    federation: report,
-    ...(similarities && { [EXTENSION]: { similarities } }),
-  }
+  if (!extension?.similarities) return { records, federation: report }
+  const similarities = chosen.map(({ found }) => similarityOf(found) ?? null)
+  return { records, federation: report, [EXTENSION]: { similarities } }
+}
+
+/** Without a vector nothing is near. */
+function unknown(): undefined {
+  return undefined
 }
 
 /** An answer in the gateway's terms, each record with how near it is, where that can be said. */
@@ -87,7 +87,8 @@ function similaritiesIn(lists: readonly RankedList[]): SimilarityOf<MemoryRecord
   return (record) => similarities.get(record)
 }
 
-interface Ordering extends Pick<Wish, keyof Question | 'weight'> {
+interface Ordering {
+  readonly wish: Wish
   /** How many lists were asked for. */
   readonly asked: number
   /** Several upstreams were asked; the order of a single one stands. */
@@ -98,8 +99,9 @@ interface Ordering extends Pick<Wish, keyof Question | 'weight'> {
 function order(
   parts: Parts,
   lists: readonly RankedList[],
-  { owner, query, nearest, weight, asked, many, similarityOf }: Ordering,
+  { wish, asked, many, similarityOf }: Ordering,
 ): readonly Fused[] {
+  const { owner, query, nearest, weight } = wish
   const { k } = parts.recall
   const near = many && nearest !== undefined && lists.some(({ arrived }) => arrived.some(isKnown))
   const words = many && query !== '' ? parts.lexical.voter(owner, query) : undefined

@@ -98,7 +98,7 @@ function holdVersion(params: ParamsOf<'memory/describe'>): ParamsOf<'memory/desc
 }
 
 /** What brings a parameter or a field of an entry that is ignored where its capability is not declared (§2, §4.2). */
-const CAPABILITY_OF: Readonly<Record<string, Capability>> = {
+const CAPABILITY_OF = {
   salience: 'salience',
   owner: 'scopes',
   session: 'sessions',
@@ -108,13 +108,14 @@ const CAPABILITY_OF: Readonly<Record<string, Capability>> = {
   prompt: 'prompt',
   uri: 'external',
   media_type: 'external',
-}
-const OPTIONAL = Object.entries(CAPABILITY_OF)
+} as const satisfies Readonly<Record<string, Capability>>
+const OPTIONAL = Object.keys(CAPABILITY_OF) as readonly (keyof typeof CAPABILITY_OF)[]
 
 /** Takes off what is ignored, from the params and from the entries in them, whatever its value is. */
 function withoutUndeclared<P>(params: P, { capabilities }: Contract): P {
-  const surplus = OPTIONAL.filter(([, capability]) => !capabilities.has(capability))
-  const names = surplus.map(([name]) => name)
+  if (!isObject(params)) return params
+  const names = OPTIONAL.filter((name) => !capabilities.has(CAPABILITY_OF[name]))
+  if (names.length === 0) return params
   const rest = without(params, names)
   if (!isObject(rest) || !Array.isArray(rest['records'])) return rest
   const entries = rest['records'].map((entry: unknown) => without(entry, names))
