@@ -20,7 +20,7 @@ export const vectorSchema = z.custom<readonly number[]>(
 )
 
 /** The most numbers of a vector that is written or searched by; several times what the widest models give. */
-export const MOST_DIMENSIONS = 16_384
+const MOST_DIMENSIONS = 16_384
 
 /** A vector of a caller. */
 export const givenVectorSchema = vectorSchema.refine(

@@ -196,7 +196,11 @@ test('notifications can be pushed until the connection ends', async () => {
   })
   server.say(message())
   await server.heard(1)
-  connections[0]?.push?.({ jsonrpc: '2.0', method: 'memory/event', params: { kind: 'written' } })
+  await connections[0]?.push?.({
+    jsonrpc: '2.0',
+    method: 'memory/event',
+    params: { kind: 'written' },
+  })
   expect(await server.heard(2)).toMatchObject([{}, { method: 'memory/event' }])
   expect(server.lines[1]).not.toContain('\n')
 })
