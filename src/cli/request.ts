@@ -1,5 +1,6 @@
 import type { ErrorData } from '../protocol/errors.js'
-import { JsonText, parse, print } from '../protocol/json.js'
+import { JsonText, print } from '../protocol/json.js'
+import { parse } from '../protocol/json-parse.js'
 import { PROTOCOL, VERSION_HEADER } from '../protocol/versions.js'
 import { Failure } from './failure.js'
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Carried } from '../protocol/extension.js'
-import { JsonText, parse, print } from '../protocol/json.js'
+import { JsonText, print } from '../protocol/json.js'
+import { parse } from '../protocol/json-parse.js'
 import type { Context } from '../protocol/memory.js'
 import { type Entry, entrySchema } from '../protocol/records.js'
 import type { Replaced } from '../state/journal.js'

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { A2mError, Fault } from './errors.js'
-import { JsonText, parse, print, sourceOfId } from './json.js'
+import { JsonText, print } from './json.js'
+import { parse, sourceOfId } from './json-parse.js'
 import type { Method } from './methods.js'
 import { readRecords } from './record-reader.js'
 

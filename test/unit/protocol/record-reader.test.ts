@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkResult } from '../../../src/protocol/checks.js'
-import { JsonText, parse } from '../../../src/protocol/json.js'
+import { JsonText } from '../../../src/protocol/json.js'
+import { parse } from '../../../src/protocol/json-parse.js'
 import { RecordList, readRecords } from '../../../src/protocol/record-reader.js'
 import { jsonSource, objectSource } from '../../support/json-sources.js'
 
