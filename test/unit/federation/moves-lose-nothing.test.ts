@@ -249,9 +249,10 @@ test.each(['extended', 'full'] as const)(
 test('ids of callers say nothing of an order, and keep the places that they have', async () => {
   const made = await fixture(['extended', 'extended'])
   const [, away = ''] = made.tiers
-  const named = ['z', 'y', 'x'].map((id) => ({ id, content: id }))
-  await made.federation.call('memory/remember', { records: named }, alice())
+  const records = ['z', 'y', 'x'].map((id) => ({ id, content: id, owner: 'alice' }))
+  const carried = records.map(() => ({ created_at: formatInstant(START) }))
+  await made.store.call('memory/remember', { records, [EXTENSION]: { carried } }, everyone())
   await move(made, ['x', 'z'], away)
-  const { records } = await made.federation.call('memory/timeline', {}, alice())
-  expect(records.map(({ id }) => id)).toEqual(['y', 'z', 'x'])
+  const shown = await made.federation.call('memory/timeline', {}, alice())
+  expect(shown.records.map(({ id }) => id)).toEqual(['y', 'z', 'x'])
 })
