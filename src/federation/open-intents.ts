@@ -157,7 +157,7 @@ function isUnderWay({ journal, chronicle }: Parts, ids: ReadonlySet<string>): bo
 async function findIds(looking: Looking, intent: IdsIntent): Promise<Findings> {
   const { kind, ids, tier = '' } = intent
   const rest: Intent = { kind, ids: ids.map(({ owner, part }) => ({ owner, part })), tier }
-  const found = await lookUpAll(looking, new Map(ids.map(({ owner, part }) => [owner, part])))
+  const found = await lookUpAll(looking, idsByOwner(ids))
   if ([...found.values()].some(({ silent }) => silent)) return { changes: [], rest, blocked: true }
   if (isUnderWay(looking.parts, new Set(ids.flatMap(({ part }) => part)))) {
     return { changes: [], rest }
@@ -173,6 +173,12 @@ async function findIds(looking: Looking, intent: IdsIntent): Promise<Findings> {
     return { owner, part: part.filter((id) => !already.has(id)) }
   })
   return { changes: [kind === 'forgotten' ? { kind, shares } : { kind, tier, shares }] }
+}
+
+/** An owner may have a share for each upstream. */
+function idsByOwner(shares: IdsIntent['ids']): Map<Owner, readonly string[]> {
+  const parted = grouped(shares, ({ owner }) => owner)
+  return new Map([...parted].map(([owner, some]) => [owner, some.flatMap(({ part }) => part)]))
 }
 
 function isDone(found: Located | undefined, { kind, tier }: IdsIntent): boolean {

@@ -270,6 +270,27 @@ test('what stores that ended with the gateway have not done is given up at its n
   expect(intentsLeft()).toBe(0)
 })
 
+test('of a forget over two stores that one has not done, what the other has done is told', async () => {
+  let lose = false
+  const wrong: Wrong = (method, call) =>
+    lose ? lost('memory/forget', false)(method, call) : undefined
+  const broken = await gateway(wrong)
+  await write(broken, alice(), [
+    { id: 'kept', content: 'x', tier: 'hot' },
+    { id: 'gone', content: 'x', tier: 'cold' },
+  ])
+  const cursor = await start(broken, alice())
+  lose = true
+  const forgetting = broken.federation.call('memory/forget', { ids: ['kept', 'gone'] }, alice())
+  await expect(forgetting).rejects.toThrow()
+  await closed(broken)
+  const later = { ...systemClock, now: () => Date.now() + 1_000 }
+  const mended = await gateway(undefined, { clock: later })
+  expect(await told(mended, alice(), cursor)).toEqual([
+    { kind: 'forgotten', count: 1, ids: ['gone'] },
+  ])
+})
+
 test('a forget whose answer was lost is told with what is gone', async () => {
   let lose = false
   const wrong: Wrong = (method, call) =>
