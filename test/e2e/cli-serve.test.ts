@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { CAPABILITIES } from '../../src/protocol/methods.js'
 import { ADMIN, emptyFolder, fileIn, LISTENING, Program, run } from '../support/gateway-process.js'
 
 const QUIET = 'log: { level: silent }\nadmin: { port: 0 }\n'
@@ -69,7 +70,8 @@ describe('serve', () => {
     const response = await fetch(new URL('/.well-known/a2m-server.json', url))
     const { capabilities, methods } = told
     expect(await response.json()).toMatchObject({ capabilities, methods })
-    expect(capabilities).toEqual(['core', 'tiers'])
+    const all = CAPABILITIES.filter((capability) => capability !== 'scopes')
+    expect(capabilities).toEqual(all)
   })
 
   test('operators see metrics and upstreams, the public does not', async () => {
