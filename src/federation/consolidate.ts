@@ -13,6 +13,7 @@ import { moveKeys } from './promote.js'
 import { relocate, withGroups } from './relocate.js'
 import { earnedIn, surplusIn } from './surplus.js'
 import { Tally } from './tally.js'
+import { onTheirWay } from './unfinished-moves.js'
 import { erase, unstoppable, writeError } from './writing.js'
 
 type Result = ResultOf<'memory/consolidate'>
@@ -122,7 +123,8 @@ async function heldIn(
   const { located, silent, clipped } = await listAll(parts, wanted, context)
   refuseSilence(silent)
   refuseClipped(clipped, `tier "${tier.name}"`, { tier: tier.name })
-  return located.filter(({ source }) => source.writable)
+  const onWay = onTheirWay(parts)
+  return located.filter((found) => found.source.writable && !onWay(found))
 }
 
 interface Ruling extends Reorganisation {

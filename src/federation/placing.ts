@@ -49,7 +49,9 @@ export interface Placement {
   readonly items: readonly Placed[]
   /** For each entry of the batch: what writes it, or the id that is there already. */
   readonly outcomes: readonly (Placed | string)[]
-  /** Keys whose records have to go to another tier first. */
+  /** Keys that are occupied. */
+  readonly held: readonly Slot[]
+  /** Those whose records have to go to another tier first. */
   readonly moves: readonly Slot[]
 }
 
@@ -72,7 +74,7 @@ export function placeNew(prepared: readonly Prepared[]): Placement {
       revision: undefined,
     }
   })
-  return { items, outcomes: items, moves: [] }
+  return { items, outcomes: items, held: [], moves: [] }
 }
 
 /**
@@ -95,7 +97,8 @@ export function place(parts: Parts, prepared: readonly Prepared[], existing: Exi
     return keyed(parts, step, slot, before)
   })
   const items = outcomes.filter((outcome) => typeof outcome !== 'string')
-  return { items, outcomes, moves: [...slots.values()].filter((slot) => slot.goesTo) }
+  const held = [...slots.values()].filter((slot) => slot.held)
+  return { items, outcomes, held, moves: held.filter((slot) => slot.goesTo) }
 }
 
 interface Turns {

@@ -10,6 +10,7 @@ import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { type Relocation, relocate } from './relocate.js'
 import { sharesOf } from './tally.js'
+import { finishMoves } from './unfinished-moves.js'
 import { unstoppable } from './writing.js'
 
 type Params = ParamsOf<'memory/promote'>
@@ -24,6 +25,7 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
   return parts.locks.run(moveKeys(owner), context, async () => {
     await parts.uses.settled(owner)
     const { ids, salience } = params
+    await finishMoves(parts, { owner, ids }, unstoppable(context))
     const { located, silent } = await locate(parts, { ids, owner }, context)
     refuseSilence(silent)
     refuseAmbiguity(located, ids)

@@ -1,4 +1,4 @@
-import { invalidParams } from '../protocol/errors.js'
+import { type A2mError, invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
@@ -17,6 +17,7 @@ import {
 import { type Journey, type Moving, moveAll, stepsOf } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners } from './plan.js'
+import { onTheirWay, unfinished } from './unfinished-moves.js'
 
 export interface Relocation {
   readonly located: readonly Located[]
@@ -50,7 +51,8 @@ export async function relocate(
     throw invalidParams(`nothing can be moved to "${tier.name}": ${tier.homeless}`)
   const whole = await withGroups(parts, located, owner, context)
   const leaving = whole.filter(({ record }) => record.tier !== tier.name)
-  const going = byAge(movable(leaving, home, relocation))
+  const onWay = onTheirWay(parts)
+  const going = byAge(movable(leaving, home, { ...relocation, onWay }))
   if (going.length > 0) announce?.(going)
   const steps = stepsOf(going).map((step) =>
     batches(step).map((batch) => movingOf(batch, home, relocation)),
@@ -111,24 +113,35 @@ function place({ source, record }: Located): string {
 function movable(
   leaving: readonly Located[],
   home: Source,
-  { tier, stuck }: Relocation,
+  { tier, stuck, onWay }: Relocation & { readonly onWay: (found: Located) => boolean },
 ): readonly Located[] {
   const held = new Set<string>()
   for (const found of leaving) {
-    const reason = whyStuck(found, home, tier)
-    if (reason === undefined) continue
-    if (stuck === 'refuse') throw invalidParams(reason)
+    const error = onWay(found) ? stillMoving(found) : whyStuck(found, home, tier)
+    if (error === undefined) continue
+    if (stuck === 'refuse') throw error
     held.add(groupOf(found.record))
   }
   return held.size === 0 ? leaving : leaving.filter(({ record }) => !held.has(groupOf(record)))
 }
 
-function whyStuck({ source, record }: Located, home: Source, tier: TierLayout): string | undefined {
+/** To move it again before its move is finished would leave it in two places. */
+function stillMoving({ record }: Located): A2mError {
+  return unfinished(`a move of "${record.id}" is not finished`)
+}
+
+function whyStuck(
+  { source, record }: Located,
+  home: Source,
+  tier: TierLayout,
+): A2mError | undefined {
   if (!source.writable) {
-    return `"${record.id}" cannot move: it lives in ${source.name}, which is read-only`
+    return invalidParams(
+      `"${record.id}" cannot move: it lives in ${source.name}, which is read-only`,
+    )
   }
   if (mixesOwners(home, holder(record))) {
-    return `"${tier.name}" lives at ${home.name}, which does not keep owners apart`
+    return invalidParams(`"${tier.name}" lives at ${home.name}, which does not keep owners apart`)
   }
   return undefined
 }

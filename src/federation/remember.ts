@@ -16,7 +16,9 @@ import {
   whose,
 } from './placing.js'
 import { type Prepared, prepareAll } from './prepare.js'
+import { moveKeys } from './promote.js'
 import { idLock, keyLock } from './record-locks.js'
+import { areOnTheirWay, finishMoves } from './unfinished-moves.js'
 import { writeAll } from './write-all.js'
 import { unstoppable } from './writing.js'
 
@@ -42,6 +44,7 @@ export const remember: Handler<ParamsOf<'memory/remember'>, Result> = async (
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       const end = await inTurn(parts, prepared, context)
       if ('ids' in end) return end
+      await settle(parts, end.onTheirWay, context)
       await bring(parts, end.moves, brought, unstoppable(context))
     }
     throw new Fault('busy', 'what stands at the keys is moved by others again and again')
@@ -55,17 +58,37 @@ function isAddressed({ named, entry }: Prepared): boolean {
   return named || entry.key !== undefined
 }
 
-/** Looks up and writes while nobody else does at the same ids and keys; or tells what has to be in another tier first. */
+/** What has to be done before records at keys can be rewritten. */
+interface First {
+  /** They were left in a move, which has to be finished. */
+  readonly onTheirWay: readonly Slot[]
+  /** They have to go to another tier. */
+  readonly moves: readonly Slot[]
+}
+
+/** Looks up and writes while nobody else does at the same ids and keys; or tells what has to be done first. */
 function inTurn(
   parts: Parts,
   prepared: readonly Prepared[],
   context: Context,
-): Promise<Result | { readonly moves: readonly Slot[] }> {
+): Promise<Result | First> {
   return parts.locks.run(prepared.flatMap(locksOf), context, async () => {
     const placement = place(parts, prepared, await existing(parts, prepared, context))
+    const onTheirWay = placement.held.filter(({ owner, id }) =>
+      areOnTheirWay(parts, { owner, ids: [id] }),
+    )
+    if (onTheirWay.length > 0) return { onTheirWay, moves: [] }
     const { moves } = placement
-    return moves.length > 0 ? { moves } : carryOut(parts, placement, context)
+    return moves.length > 0 ? { onTheirWay, moves } : carryOut(parts, placement, context)
   })
+}
+
+async function settle(parts: Parts, slots: readonly Slot[], context: Context): Promise<void> {
+  for (const { owner, id } of slots) {
+    await parts.locks.run(moveKeys(owner), context, () =>
+      finishMoves(parts, { owner, ids: [id] }, unstoppable(context)),
+    )
+  }
 }
 
 function locksOf(item: Prepared): string[] {
