@@ -1,3 +1,4 @@
+import { invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
@@ -69,6 +70,7 @@ export async function findKeys(
     const found = answers.flatMap((one) => one ?? [])
     const [first, ...others] = ranked(found, address.owner)
     if (first === undefined) return
+    if (address.owner === undefined) refuseSeveral(found)
     held.set(addressOf(address), first)
     for (const other of others) blameTwin(parts, first, other)
   }
@@ -95,8 +97,8 @@ export async function findAt(
 }
 
 /**
- * By `fetch`, which is made for it; where that cannot say whose key is meant, or where the key stands in reserved metadata, by
- * `where` on recall.
+ * By `fetch`, which is made for it; where that cannot say whose key is meant, where everybody's is, or where the key stands in
+ * reserved metadata, by `where` on recall.
  */
 async function rawAt(
   parts: Parts,
@@ -105,7 +107,8 @@ async function rawAt(
   { context, embeddings, quiet }: LookupOptions & { readonly context: Context },
 ): Promise<readonly MemoryRecord[] | undefined> {
   const { translation } = source
-  const params = translation.fetching(key, { owner, embeddings, quiet })
+  const params =
+    owner === undefined ? undefined : translation.fetching(key, { owner, embeddings, quiet })
   if (params !== undefined) {
     const { result } = await ask('memory/fetch', { source, params }, context, parts.clock)
     return result === undefined ? undefined : [result.record ?? []].flat()
@@ -129,6 +132,14 @@ function ranked(located: readonly Located[], owner: Owner): Located[] {
       (b.record.revision ?? 0) - (a.record.revision ?? 0) ||
       (parseInstant(b.at) ?? 0) - (parseInstant(a.at) ?? 0),
   )
+}
+
+/** A key is one owner's. Nobody's goes before; but of several owners' none is more the one that was meant. */
+function refuseSeveral(found: readonly Located[]): void {
+  const holders = new Set(found.map(({ record }) => holder(record)))
+  if (holders.size > 1 && !holders.has(null)) {
+    throw invalidParams('owner: several have that key; name one')
+  }
 }
 
 /** While a record moves it is in two places; any other record of that owner at the key was written behind the gateway's back. */

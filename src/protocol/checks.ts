@@ -76,8 +76,20 @@ function isNull(value: unknown): boolean {
 function explain(error: z.ZodError): string {
   const issue = error.issues[0]
   if (issue === undefined) return 'malformed'
-  const path = issue.path
+  const { path: steps, message } = plainest(issue)
+  const path = steps
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
     .join('')
-  return path === '' ? issue.message : `${path.replace(/^\./, '')}: ${issue.message}`
+  return path === '' ? message : `${path.replace(/^\./, '')}: ${message}`
+}
+
+type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>
+
+/** Of what may be several things, the fault that lies deepest is that of what was meant. */
+function plainest(issue: z.core.$ZodIssue): Issue {
+  if (issue.code !== 'invalid_union') return issue
+  const faults = issue.errors.flat().map(plainest)
+  const [deepest] = faults.toSorted((a, b) => b.path.length - a.path.length)
+  if (deepest === undefined || deepest.path.length === 0) return issue
+  return { path: [...issue.path, ...deepest.path], message: deepest.message }
 }

@@ -29,16 +29,19 @@ function isExact(value: unknown): boolean {
 const owner = name.optional()
 /** Ours, for methods that the specification gives no owner: a caller that may act for all can say for whom. */
 const whose = { owner, ...extension }
-const promptSchema = z.union([
-  z.boolean(),
-  z.object({
-    method: z.string().optional(),
-    style: z.string().optional(),
-    model: z.string().optional(),
-    budget: count.optional(),
-    cite: z.boolean().optional(),
-  }),
-])
+const promptSchema = z.union(
+  [
+    z.boolean(),
+    z.object({
+      method: z.string().optional(),
+      style: z.string().optional(),
+      model: z.string().optional(),
+      budget: count.optional(),
+      cite: z.boolean().optional(),
+    }),
+  ],
+  'must be true, false or an object of options',
+)
 
 const reading = {
   tier: name.optional(),

@@ -264,3 +264,26 @@ test('an upstream that mixes up the keys of owners is found out', async () => {
     code: -32005,
   })
 })
+
+describe('a key for everybody', () => {
+  test('that several owners have is nobody’s in particular, in one store as in several', async () => {
+    const { fetch, remember } = await three()
+    const entry = { key: 'k', content: 'x' }
+    await remember({ ...entry, owner: 'alice' })
+    await remember({ ...entry, owner: 'bob' })
+    await remember({ ...entry, owner: 'carol', key: 'other', tier: 'a' })
+    await remember({ ...entry, owner: 'dave', key: 'other', tier: 'b' })
+    const refusal = { code: -32602, message: expect.stringContaining('owner') }
+    expect(await errorOf(fetch('k'))).toMatchObject(refusal)
+    expect(await errorOf(fetch('other'))).toMatchObject(refusal)
+    expect(await fetch('k', { owner: 'bob' })).toMatchObject({ owner: 'bob' })
+  })
+
+  test('is the only owner’s, or else that of the record that is nobody’s', async () => {
+    const { fetch, remember } = await three()
+    await remember({ key: 'k', content: 'of alice', owner: 'alice' })
+    expect(await fetch('k')).toMatchObject({ owner: 'alice' })
+    await remember({ key: 'k', content: 'nobody’s', tier: 'b' })
+    expect(await fetch('k')).toMatchObject({ content: 'nobody’s' })
+  })
+})
