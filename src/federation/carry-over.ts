@@ -1,7 +1,7 @@
 import { A2mError } from '../protocol/errors.js'
 import type { Carried } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
-import type { Outbound } from '../upstreams/translate.js'
+import type { Outbound } from '../upstreams/phrasing.js'
 import type { Source } from './layout.js'
 import { type Located, locateAt } from './locate.js'
 import type { Moving } from './moves.js'

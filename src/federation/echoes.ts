@@ -1,6 +1,6 @@
 import type { Clock } from '../protocol/time.js'
 import type { TailStore } from '../state/tails.js'
-import type { Outbound } from '../upstreams/translate.js'
+import type { Outbound } from '../upstreams/phrasing.js'
 import type { Source } from './layout.js'
 
 /** An event of an upstream, as far as it says which write it is of. */

@@ -1,6 +1,6 @@
 import { invalidParams } from '../protocol/errors.js'
 import type { Carried } from '../protocol/extension.js'
-import type { Outbound } from '../upstreams/translate.js'
+import type { Outbound } from '../upstreams/phrasing.js'
 import type { WrittenRecord } from './chronicle.js'
 import { grouped } from './grouping.js'
 import { addressOf } from './keys.js'

@@ -1,6 +1,6 @@
 import type { TierConfig } from '../config/config.js'
+import type { Route } from '../upstreams/phrasing.js'
 import type { UpstreamProfile } from '../upstreams/profile.js'
-import type { Route } from '../upstreams/translate.js'
 
 export interface Routing {
   /** The upstream's name in the configuration. */
