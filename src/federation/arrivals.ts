@@ -13,6 +13,7 @@ export type Misbehaviour =
   | 'over_limit'
   | 'ignored_where'
   | 'duplicate_key'
+  | 'untrue_capability'
 
 /** Told of misbehaviour, by upstream. */
 export type Blame = (upstream: string, what: Misbehaviour, count: number) => void

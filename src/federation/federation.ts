@@ -38,6 +38,7 @@ import { listSessions } from './session-list.js'
 import { Tail } from './tail.js'
 import { TermCache } from './terms.js'
 import { timeline } from './timeline.js'
+import { Trust } from './trust.js'
 import { Uses } from './use.js'
 import { Width, withWidth } from './width.js'
 
@@ -122,7 +123,8 @@ function createParts(options: FederationOptions, told: () => void): Parts {
   const step = options.step ?? (() => {})
   const book = state.openBook({ ...log, now: clock.now })
   const width = new Width(state.width)
-  const derive = derived(options, width)
+  const trust = new Trust()
+  const derive = derived(options, width, trust)
   return {
     name,
     recall: config.recall,
@@ -146,6 +148,7 @@ function createParts(options: FederationOptions, told: () => void): Parts {
     }),
     knownCounts: createKnownCounts(),
     uses: new Uses(clock),
+    trust,
     width,
     locks: new KeyedLock(clock),
     blame: events.blame,
@@ -154,19 +157,24 @@ function createParts(options: FederationOptions, told: () => void): Parts {
   }
 }
 
-/** Layout and promise, worked out anew only when an upstream or the width of vectors has changed. */
-function derived({ config, registry, engines = {} }: FederationOptions, vectors: Width) {
+/** Layout and promise, worked out anew only when an upstream, the trust in one, or the width of vectors has changed. */
+function derived(
+  { config, registry, engines = {} }: FederationOptions,
+  vectors: Width,
+  trust: Trust,
+) {
   const off = turnedOff(engines)
   const make = () => {
-    const layout = layOut(config, registry.upstreams)
+    const layout = layOut(config, registry.upstreams, trust.untrueOf)
     return { layout, promised: promise(layout, { off, width: vectors.kept }) }
   }
-  let revision = registry.revision()
+  const state = () => registry.revision() + trust.revision
+  let revision = state()
   let width = vectors.kept
   let made = make()
   return () => {
-    if (revision === registry.revision() && width === vectors.kept) return made
-    revision = registry.revision()
+    if (revision === state() && width === vectors.kept) return made
+    revision = state()
     width = vectors.kept
     made = make()
     return made

@@ -3,6 +3,7 @@ import type { UpstreamProfile } from '../upstreams/profile.js'
 import { Translation } from '../upstreams/translate.js'
 import type { Upstream } from '../upstreams/upstream.js'
 import { routesOf } from './routes.js'
+import type { Distrust } from './trust.js'
 
 /** An upstream as this federation uses it: the tiers that it has here and what may be done with it. */
 export interface Source {
@@ -16,6 +17,8 @@ export interface Source {
   readonly writable: boolean
   /** `common`: it keeps no owners apart, and its records are everyone's where it is read-only. */
   readonly owners: 'apart' | 'common'
+  /** What it declares and was found not to keep; the profile is without it. */
+  readonly untrue: ReadonlySet<string>
 }
 
 /** A tier of the federation. Without a `home` nothing can be written to it, for the reason that `homeless` gives. */
@@ -49,7 +52,11 @@ export interface Layout {
 }
 
 /** Works out the layout. Upstreams that nothing is mapped to are left out. */
-export function layOut(config: FederationConfig, upstreams: readonly Upstream[]): Layout {
+export function layOut(
+  config: FederationConfig,
+  upstreams: readonly Upstream[],
+  untrueOf: Distrust = () => new Set(),
+): Layout {
   const problems: string[] = []
   const configured = config.tiers.length > 0
   const tiers = configured ? config.tiers : declaredTiers(upstreams, problems)
@@ -62,7 +69,7 @@ export function layOut(config: FederationConfig, upstreams: readonly Upstream[])
     }))
     .filter(({ wanted, reason }) => wanted.length > 0 || (reason !== undefined && !configured))
   const sources = mapped.flatMap(({ upstream, wanted, reason }) =>
-    reason === undefined ? sourcesOf(upstream, { wanted, names, problems }) : [],
+    reason === undefined ? sourcesOf(upstream, { wanted, names, problems, untrueOf }) : [],
   )
   const missing = mapped.filter(({ reason }) => reason !== undefined)
   const absent = new Map(missing.map(({ upstream, reason = '' }) => [upstream.name, reason]))
@@ -143,12 +150,15 @@ interface Wanted {
   readonly wanted: readonly TierConfig[]
   readonly names: ReadonlySet<string>
   readonly problems: string[]
+  readonly untrueOf: Distrust
 }
 
 /** The source that an upstream is, once it has described itself. */
-function sourcesOf(upstream: Upstream, { wanted, names, problems }: Wanted): Source[] {
-  const { name, config, profile } = upstream
-  if (profile === undefined) return []
+function sourcesOf(upstream: Upstream, { wanted, names, problems, untrueOf }: Wanted): Source[] {
+  const { name, config } = upstream
+  if (upstream.profile === undefined) return []
+  const untrue = untrueOf(name)
+  const profile = without(upstream.profile, untrue)
   const routes = routesOf({ upstream: name, profile, wanted }, problems)
   const homes = routes.some(({ tier }) => livesAt(name, tier, wanted))
   const ids =
@@ -158,7 +168,13 @@ function sourcesOf(upstream: Upstream, { wanted, names, problems }: Wanted): Sou
   const translation = new Translation({ name, profile, routes, owners, ids, names })
   const tiers = routes.map((route) => route.tier)
   const writable = homes && !profile.readOnly && ids === 'own'
-  return [{ name, upstream, profile, translation, tiers, writable, owners }]
+  return [{ name, upstream, profile, translation, tiers, writable, owners, untrue }]
+}
+
+function without(profile: UpstreamProfile, untrue: ReadonlySet<string>): UpstreamProfile {
+  if (untrue.size === 0) return profile
+  const kept = [...profile.capabilities].filter((capability) => !untrue.has(capability))
+  return { ...profile, capabilities: new Set(kept) }
 }
 
 function tierOf(

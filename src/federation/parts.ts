@@ -13,6 +13,7 @@ import type { Layout } from './layout.js'
 import type { Lexical } from './lexical.js'
 import type { KeyedLock } from './locks.js'
 import type { Promised } from './promise.js'
+import type { Trust } from './trust.js'
 import type { Uses } from './use.js'
 import type { Width } from './width.js'
 
@@ -39,6 +40,8 @@ export interface Parts {
   readonly lexical: Lexical
   readonly knownCounts: KnownCounts
   readonly uses: Uses
+  /** What upstreams have shown of what they declare. */
+  readonly trust: Trust
   readonly width: Width
   /** Held while an id is looked up and written, and while records of an owner move. */
   readonly locks: KeyedLock

@@ -78,7 +78,11 @@ function whyNot(capability: Capability, deciding: readonly Source[], layout: Lay
 function lacking(capability: Capability, deciding: readonly Source[]): string[] {
   return deciding
     .filter(({ profile }) => !profile.capabilities.has(capability))
-    .map(({ name }) => `${name}: does not declare ${capability}`)
+    .map(({ name, untrue }) =>
+      untrue.has(capability)
+        ? `${name}: declares ${capability} and does not keep what it brings`
+        : `${name}: does not declare ${capability}`,
+    )
 }
 
 function tightest(deciding: readonly Source[]): Limits {

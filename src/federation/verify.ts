@@ -30,7 +30,8 @@ export function lostField(sent: MemoryRecord, kept: MemoryRecord | undefined): s
   )
 }
 
-function sameVector(
+/** To the bit; a vector that was not sent need not be there. */
+export function sameVector(
   sent: readonly number[] | undefined,
   kept: readonly number[] | undefined,
 ): boolean {

@@ -1,5 +1,6 @@
 import { A2mError, type ErrorData } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
+import { holdToWord } from './held-to-word.js'
 import { findAt } from './keys.js'
 import { locate } from './locate.js'
 import type { Parts } from './parts.js'
@@ -34,7 +35,8 @@ export async function writePart(
   for (const [index, item] of items.entries()) {
     if (item.slot) answered.set(item, source.translation.shownId(sent.ids[index] ?? item.entry.id))
   }
-  return strangers(parts, part, answered, context)
+  const failure = await strangers(parts, part, answered, context)
+  return failure ?? holdToWord(parts, part, context)
 }
 
 function noteCarried(parts: Parts, { source, items }: Part): void {

@@ -12,6 +12,7 @@ export type UpstreamEvent =
   | 'over_limit'
   | 'ignored_where'
   | 'duplicate_key'
+  | 'untrue_capability'
   | 'bad_reply'
   | 'child_restart'
   | 'stdout_noise'
@@ -214,6 +215,10 @@ const EVENTS: { readonly [E in UpstreamEvent]: readonly [name: string, help: str
     'a2m_ignored_where_records_total',
     'Records dropped because they did not pass the filter that was asked for.',
   ],
+  untrue_capability: [
+    'a2m_untrue_capabilities_total',
+    'Capabilities that an upstream declared and turned out not to keep.',
+  ],
   duplicate_key: [
     'a2m_duplicate_keys_total',
     'Records found at a key of their owner that another upstream has another record at.',
@@ -235,6 +240,7 @@ function createHappened(registry: Registry): Metrics['happened'] {
     over_limit: eventCounter(registry, 'over_limit'),
     ignored_where: eventCounter(registry, 'ignored_where'),
     duplicate_key: eventCounter(registry, 'duplicate_key'),
+    untrue_capability: eventCounter(registry, 'untrue_capability'),
     bad_reply: eventCounter(registry, 'bad_reply'),
     child_restart: eventCounter(registry, 'child_restart'),
     stdout_noise: eventCounter(registry, 'stdout_noise'),

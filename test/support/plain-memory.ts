@@ -19,6 +19,8 @@ export interface PlainOptions {
     | 'prefix-by-characters'
     | 'keys-of-all-owners'
   )[]
+  /** Fields of records that it does not keep, whatever it declares. */
+  readonly drops?: readonly string[]
   readonly protocol?: string
   readonly now?: () => number
 }
@@ -95,7 +97,8 @@ export class PlainMemory implements Memory {
     return { ids: records.map((entry) => this.#keep(entry)) }
   }
 
-  #keep({ key, ...entry }: Entry): string {
+  #keep(told: Entry): string {
+    const { key, ...entry } = this.#without(told)
     const { tiers, now = Date.now } = this.#options
     const id = entry.id ?? `plain-${this.records.length}`
     if (this.records.some((record) => record.id === id)) return id
@@ -108,6 +111,13 @@ export class PlainMemory implements Memory {
     const counted = keyed ? { key, revision: 0 } : {}
     this.records.push({ ...entry, id, created_at, ...where, ...counted })
     return id
+  }
+
+  /** A liar drops what it declares to keep. */
+  #without(entry: Entry): Entry {
+    const dropped = this.#options.drops ?? []
+    const kept = Object.entries(entry).filter(([name]) => !dropped.includes(name))
+    return { ...Object.fromEntries(kept), content: entry.content }
   }
 
   #rewrite(there: MemoryRecord, { id: _, ...entry }: Entry): string {
