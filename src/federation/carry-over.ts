@@ -1,6 +1,7 @@
 import { A2mError } from '../protocol/errors.js'
 import type { Carried } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
+import { USUAL_SALIENCE } from '../protocol/salience.js'
 import type { Outbound } from '../upstreams/phrasing.js'
 import type { Source } from './layout.js'
 import { type Located, locateAt } from './locate.js'
@@ -57,9 +58,6 @@ async function copy(parts: Parts, id: string, moving: Moving, context: Context):
   }
   throw writeError(to, written, {})
 }
-
-/** What a record counts for whose salience nobody has set. */
-export const USUAL_SALIENCE = 1
 
 /** All that is known of a record: as an entry what one can say, beside it what none can. */
 function outbound({ record, at }: Located, { tier, salience }: Moving): Outbound {

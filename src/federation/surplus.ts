@@ -1,6 +1,6 @@
 import type { MemoryRecord } from '../protocol/records.js'
+import { fadedWeight } from '../protocol/salience.js'
 import { parseInstant } from '../protocol/time.js'
-import { USUAL_SALIENCE } from './carry-over.js'
 import { grouped } from './grouping.js'
 import type { TierLayout } from './layout.js'
 import { groupOf, holder, type Located } from './locate.js'
@@ -63,8 +63,7 @@ function weight({ record, at }: Located, { halfLife, now }: Fading): number {
   const made = parseInstant(at) ?? 0
   if (halfLife === undefined) return made
   const used = record.accessed_at === undefined ? made : (parseInstant(record.accessed_at) ?? made)
-  const salience = Math.max(record.salience ?? USUAL_SALIENCE, 0)
-  return Math.log2(salience) - (now - used) / halfLife
+  return fadedWeight({ salience: record.salience, idle: now - used, halfLife })
 }
 
 /** The records that have been used often enough to be promoted, each with its whole group. */

@@ -1,5 +1,6 @@
 import { JsonText } from '../protocol/json.js'
 import type { MemoryRecord } from '../protocol/records.js'
+import { USUAL_SALIENCE } from '../protocol/salience.js'
 import { formatInstant } from '../protocol/time.js'
 import type { Partition } from './partitions.js'
 
@@ -34,9 +35,6 @@ export interface NewRow extends Statement {
 export interface Row extends NewRow {
   readonly seq: number
 }
-
-/** The salience of a record that none was written for. */
-export const USUAL_SALIENCE = 1
 
 /** Newest first; of one instant the one written last. */
 export function byAge(left: Row, right: Row): number {

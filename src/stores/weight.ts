@@ -1,4 +1,4 @@
-import { USUAL_SALIENCE } from './rows.js'
+import { fadedWeight } from '../protocol/salience.js'
 import type { Standing } from './standings.js'
 
 export interface Fading {
@@ -24,9 +24,7 @@ export function lightestFirst(standings: readonly Standing[], fading: Fading): r
   return standings.toSorted((left, right) => worth(left) - worth(right) || 0)
 }
 
-/** The logarithm of salience × 0.5 ^ (time since the last use / half-life), which for old records is too small for a double. */
 function weight(standing: Standing, { halfLife, now }: Fading): number {
   const { salience, accessed_at, created_at } = standing
-  const idle = now - (accessed_at ?? created_at)
-  return Math.log2(Math.max(salience ?? USUAL_SALIENCE, 0)) - idle / halfLife
+  return fadedWeight({ salience, idle: now - (accessed_at ?? created_at), halfLife })
 }
