@@ -1,6 +1,6 @@
 import { A2mError } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
-import type { Capability } from '../protocol/methods.js'
+import { BROUGHT_BY } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
 import type { Source } from './layout.js'
 import { locateAt } from './locate.js'
@@ -10,18 +10,17 @@ import { sameVector } from './verify.js'
 import type { Failure } from './write-part.js'
 import { erase, write, writeError } from './writing.js'
 
-/** What a capability has a store keep, and whether a record still has it. */
-const KEEPS: readonly (readonly [
-  capability: Capability,
-  field: keyof Entry,
-  isKept: (sent: Entry, kept: MemoryRecord) => boolean,
-])[] = [
-  ['sessions', 'session', (sent, kept) => sent.session === kept.session],
-  ['keys', 'key', (sent, kept) => sent.key === kept.key],
-  ['embeddings', 'embedding', (sent, kept) => sameVector(sent.embedding, kept.embedding)],
-  ['external', 'uri', (sent, kept) => sent.uri === kept.uri],
-  ['external', 'media_type', (sent, kept) => sent.media_type === kept.media_type],
-]
+/** Whether a record still has a field as it was sent. The salience is the store's to change. */
+const KEEPS = {
+  session: (sent, kept) => sent.session === kept.session,
+  key: (sent, kept) => sent.key === kept.key,
+  embedding: (sent, kept) => sameVector(sent.embedding, kept.embedding),
+  uri: (sent, kept) => sent.uri === kept.uri,
+  media_type: (sent, kept) => sent.media_type === kept.media_type,
+} as const satisfies {
+  readonly [F in keyof typeof BROUGHT_BY]?: (sent: Entry, kept: MemoryRecord) => boolean
+}
+const KEPT = Object.keys(KEEPS) as readonly (keyof typeof KEEPS)[]
 
 /**
  * Holds an upstream of others to what it declares: the first record that needs a capability is read back. An upstream that has
@@ -47,13 +46,13 @@ export async function holdToWord(
   return losers.length === 0 ? undefined : writeAgain(parts, source, losers, context)
 }
 
+/** The fields of an entry that bring a capability which nobody has seen kept yet. */
 function unproven({ trust }: Parts, { name, profile }: Source, entry: Entry) {
-  return KEEPS.filter(
-    ([capability, field]) =>
-      entry[field] !== undefined &&
-      profile.capabilities.has(capability) &&
-      !trust.isProven(name, capability),
-  )
+  return KEPT.filter((field) => {
+    const capability = BROUGHT_BY[field]
+    const declared = profile.capabilities.has(capability)
+    return entry[field] !== undefined && declared && !trust.isProven(name, capability)
+  })
 }
 
 /** Learns from one record what its upstream keeps. One that cannot be read says nothing. */
@@ -66,8 +65,9 @@ function isLoser(
   if (kept === undefined) return false
   const { trust, blame } = parts
   let lost = false
-  for (const [capability, , isKept] of unproven(parts, source, entry)) {
-    if (isKept(entry, kept)) trust.prove(source.name, capability)
+  for (const field of unproven(parts, source, entry)) {
+    const capability = BROUGHT_BY[field]
+    if (KEEPS[field](entry, kept)) trust.prove(source.name, capability)
     else {
       lost = true
       if (trust.untrueOf(source.name).has(capability)) continue

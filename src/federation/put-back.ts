@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Carried } from '../protocol/extension.js'
-import { JsonText, print } from '../protocol/json.js'
+import { print } from '../protocol/json.js'
 import { parse } from '../protocol/json-parse.js'
 import type { Context } from '../protocol/memory.js'
 import { type Entry, entrySchema } from '../protocol/records.js'
@@ -23,7 +23,7 @@ export function replacedBy(slot: Slot, held: Located, last: Placed): Replaced {
   }
 }
 
-/** A record as the entry that would write it; a vector is printed by hand, since JSON.stringify makes 0 of -0. */
+/** A record as the entry that would write it. */
 function entryOf({ record }: Located): object {
   const {
     id: _,
@@ -32,12 +32,9 @@ function entryOf({ record }: Located): object {
     accessed_at: ____,
     access_count: _____,
     revision: ______,
-    embedding,
     ...entry
   } = record
-  if (embedding === undefined) return entry
-  const numbers = embedding.map((one) => (Object.is(one, -0) ? '-0' : String(one)))
-  return { ...entry, embedding: new JsonText(`[${numbers.join(',')}]`) }
+  return entry
 }
 
 /** Where the upstream knows the extension it is told all; elsewhere the record had it in reserved metadata, or needs none. */

@@ -2,6 +2,7 @@ import { A2mError, invalidParams } from './errors.js'
 import { EXTENSION } from './extension.js'
 import { type Context, GATEWAY_ROLE, type Memory } from './memory.js'
 import {
+  BROUGHT_BY,
   CAPABILITIES,
   type Capability,
   type Limits,
@@ -99,15 +100,10 @@ function holdVersion(params: ParamsOf<'memory/describe'>): ParamsOf<'memory/desc
 
 /** What brings a parameter or a field of an entry that is ignored where its capability is not declared (§2, §4.2). */
 const CAPABILITY_OF = {
-  salience: 'salience',
+  ...BROUGHT_BY,
   owner: 'scopes',
-  session: 'sessions',
-  key: 'keys',
-  embedding: 'embeddings',
   embeddings: 'embeddings',
   prompt: 'prompt',
-  uri: 'external',
-  media_type: 'external',
 } as const satisfies Readonly<Record<string, Capability>>
 const OPTIONAL = Object.keys(CAPABILITY_OF) as readonly (keyof typeof CAPABILITY_OF)[]
 

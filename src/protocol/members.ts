@@ -1,9 +1,8 @@
-import { JsonText } from './json.js'
+import { JsonText, print } from './json.js'
 
 /** Puts a member in front of an object kept as text; the rest of the text, and a value that is text, stays to the letter. */
 export function withMember(object: JsonText | undefined, name: string, value: unknown): JsonText {
-  const text = value instanceof JsonText ? value.text : JSON.stringify(value)
-  const member = `${JSON.stringify(name)}:${text}`
+  const member = `${JSON.stringify(name)}:${print(value)}`
   const inside = object?.text.slice(1, -1) ?? ''
   return new JsonText(inside.trim() === '' ? `{${member}}` : `{${member},${inside}}`)
 }

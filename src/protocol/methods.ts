@@ -27,6 +27,16 @@ export const CAPABILITIES = [
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
+/** The capability that brings a field of an entry, beside its owner and its tier: without it the field is ignored (§4.2). */
+export const BROUGHT_BY = {
+  salience: 'salience',
+  session: 'sessions',
+  key: 'keys',
+  embedding: 'embeddings',
+  uri: 'external',
+  media_type: 'external',
+} as const satisfies Readonly<Record<string, Capability>>
+
 /** `describe` reads the server itself, `read` its records, `write` changes them, `connection` only what the connection is told. */
 export type Kind = 'describe' | 'read' | 'write' | 'connection'
 

@@ -4,7 +4,7 @@ import { carriedSchema } from '../protocol/extension-schemas.js'
 import { JsonText } from '../protocol/json.js'
 import type { Where } from '../protocol/matches.js'
 import { withMember, withoutMember } from '../protocol/members.js'
-import type { Capability } from '../protocol/methods.js'
+import { BROUGHT_BY } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
 import { parseInstant } from '../protocol/time.js'
 import type { UpstreamProfile } from './profile.js'
@@ -12,18 +12,8 @@ import type { UpstreamProfile } from './profile.js'
 /** What reserved metadata holds; `bare` where the record had no metadata of its own. */
 const reservedSchema = carriedSchema.extend({ bare: z.literal(true).optional() })
 
-/** What a store must declare to be told a field of an entry. */
-const TOLD_BY = {
-  salience: 'salience',
-  session: 'sessions',
-  key: 'keys',
-  embedding: 'embeddings',
-  uri: 'external',
-  media_type: 'external',
-} as const satisfies Partial<Record<keyof Entry, Capability>>
-
-type Untellable = keyof typeof TOLD_BY
-const UNTELLABLE = Object.keys(TOLD_BY) as readonly Untellable[]
+type Untellable = keyof typeof BROUGHT_BY
+const UNTELLABLE = Object.keys(BROUGHT_BY) as readonly Untellable[]
 
 /** Parts an entry into what a store of these capabilities can be told and what it would ignore (§4.2). */
 function partUntold<E extends Entry>(
@@ -31,7 +21,7 @@ function partUntold<E extends Entry>(
   capabilities: ReadonlySet<string>,
 ): { readonly told: E; readonly untold: Carried | undefined } {
   const names = UNTELLABLE.filter(
-    (name) => entry[name] !== undefined && !capabilities.has(TOLD_BY[name]),
+    (name) => entry[name] !== undefined && !capabilities.has(BROUGHT_BY[name]),
   )
   if (names.length === 0) return { told: entry, untold: undefined }
   const told = { ...entry }
@@ -70,7 +60,7 @@ const UNSAYABLE: ReadonlySet<string> = new Set([
   'revision',
   'metadata',
 ])
-const NEEDS: ReadonlyMap<string, string> = new Map(Object.entries(TOLD_BY))
+const NEEDS: ReadonlyMap<string, string> = new Map(Object.entries(BROUGHT_BY))
 
 /** Whether an upstream may hold a field otherwise than it is shown, so that it cannot be trusted with a test of it. */
 export function isHeldOtherwise(field: string, { capabilities, extended }: Teller): boolean {
@@ -103,17 +93,11 @@ export function lackingFor(where: Where, { capabilities, extended }: Teller): st
 
 /** Metadata that also holds what its upstream could not be told; the rest of it stays to the letter. */
 function reserve(metadata: JsonText | undefined, carried: Carried): JsonText {
-  const { embedding, ...rest } = carried
-  const plain = JSON.stringify(metadata === undefined ? { ...rest, bare: true } : rest)
-  const text = embedding === undefined ? plain : withVector(plain, embedding)
-  return withMember(metadata, EXTENSION, new JsonText(text))
-}
-
-/** A vector is printed by hand, since `JSON.stringify` makes 0 of -0. */
-function withVector(object: string, vector: readonly number[]): string {
-  const numbers = vector.map((number) => (Object.is(number, -0) ? '-0' : String(number)))
-  const rest = object === '{}' ? '' : `,${object.slice(1, -1)}`
-  return `{"embedding":[${numbers.join(',')}]${rest}}`
+  return withMember(
+    metadata,
+    EXTENSION,
+    metadata === undefined ? { ...carried, bare: true } : carried,
+  )
 }
 
 /** A record as it is shown, and what of it stands in reserved metadata. */
