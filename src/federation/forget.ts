@@ -17,6 +17,7 @@ import {
   locate,
   refuseAmbiguity,
   refuseSilence,
+  writableAmong,
 } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
@@ -109,8 +110,7 @@ function withIds(where: Where | undefined, { located }: Found): Where {
 }
 
 function refuseWritableSilence(parts: Parts, silent: readonly string[], forgotten: number): void {
-  const readOnly = parts.layout().sources.filter((source) => !source.writable)
-  const writable = silent.filter((name) => readOnly.every((source) => source.name !== name))
+  const writable = writableAmong(parts, silent)
   if (writable.length > 0 && forgotten > 0) throw unconfirmed(writable, forgotten)
   refuseSilence(writable)
 }

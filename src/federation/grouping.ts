@@ -9,3 +9,11 @@ export function grouped<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
   }
   return groups
 }
+
+/** Cuts items into portions of at most `size`, in their order. */
+export function portions<T>(items: readonly T[], size: number): T[][] {
+  const cut: T[][] = []
+  for (let start = 0; start < items.length; start += size)
+    cut.push(items.slice(start, start + size))
+  return cut
+}

@@ -6,7 +6,7 @@ import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import { identityOf } from '../upstreams/translate.js'
 import { type Answer, ask, fanOut } from './fan-out.js'
-import { grouped } from './grouping.js'
+import { grouped, portions } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
 import { type Plan, planReading, type Target, type Wanted } from './plan.js'
@@ -62,7 +62,7 @@ const NOTHING: Found = { located: [], silent: [] }
 
 async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context): Promise<Found> {
   const asks = plan.targets.flatMap((target) =>
-    portions(target).map((portion) => ({ target, portion })),
+    idsIn(target).map((portion) => ({ target, portion })),
   )
   const answers = await Promise.all(
     asks.map(({ target, portion }) => {
@@ -94,13 +94,10 @@ function testsWhere({ profile: { extended, capabilities } }: Source): boolean {
   return extended || capabilities.has('sessions')
 }
 
-function portions({ source, where }: Target): string[][] {
+function idsIn({ source, where }: Target): string[][] {
   const ids = Array.isArray(where['id']) ? where['id'].filter((id) => typeof id === 'string') : []
   const size = Math.min(IDS_PER_ASK, source.profile.limits.max_recall_limit ?? IDS_PER_ASK)
-  const portions: string[][] = []
-  for (let start = 0; start < ids.length; start += size)
-    portions.push(ids.slice(start, start + size))
-  return portions
+  return portions(ids, size)
 }
 
 /** For one owner an id is one record at the most; for all of them together there is no such bound. */
@@ -188,6 +185,17 @@ export function refuseClipped(
   throw new A2mError('INTERNAL_ERROR', message, { ...data, upstream: short.name })
 }
 
+/** Of upstreams that are silent, those that are written to: what a read-only one holds could not be changed anyway. */
+export function writableAmong(parts: Parts, silent: readonly string[]): string[] {
+  const readOnly = parts.layout().sources.filter((source) => !source.writable)
+  return silent.filter((name) => readOnly.every((source) => source.name !== name))
+}
+
+/** Names a record at one upstream. */
+export function placeOf({ source, record }: Located): string {
+  return `${source.name}:${identityOf(record)}`
+}
+
 /** The owner of a record, null where it has none. */
 export function holder(record: MemoryRecord): string | null {
   return record.owner ?? null
@@ -206,10 +214,14 @@ export interface Batch {
   readonly records: Located[]
 }
 
-/** Parts what was found by upstream and owner, since an upstream is told one owner at a time. */
+/** Names the batch that a record is of: an upstream is told one owner at a time. */
+export function batchOf({ source, record }: Located): string {
+  return ownerKey(holder(record)) + source.name
+}
+
+/** Parts what was found by upstream and owner. */
 export function batches(located: readonly Located[]): Batch[] {
-  const keyOf = ({ source, record }: Located) => ownerKey(holder(record)) + source.name
-  return [...grouped(located, keyOf).values()].flatMap((records) => {
+  return [...grouped(located, batchOf).values()].flatMap((records) => {
     const [first] = records
     return first === undefined
       ? []

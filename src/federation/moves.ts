@@ -1,11 +1,10 @@
 import type { Context } from '../protocol/memory.js'
-import { ownerKey } from '../protocol/scope.js'
 import type { Move } from '../state/journal.js'
 import { carryOver } from './carry-over.js'
 import type { Page } from './chronicle.js'
 import { grouped } from './grouping.js'
 import type { Source } from './layout.js'
-import { groupOf, holder, type Located, locateAt, refuseSilence } from './locate.js'
+import { batchOf, groupOf, holder, type Located, locateAt, refuseSilence } from './locate.js'
 import type { Parts } from './parts.js'
 import { recordLocks } from './record-locks.js'
 import { promoteWithin } from './within.js'
@@ -44,7 +43,7 @@ export function stepsOf(records: readonly Located[]): Located[][] {
   const steps: Located[][] = []
   const filling = new Map<string, Located[]>()
   for (const unit of grouped(records, ({ record }) => groupOf(record)).values()) {
-    const [place = '', elsewhere] = new Set(unit.map(placeOf))
+    const [place = '', elsewhere] = new Set(unit.map(batchOf))
     const open = elsewhere === undefined ? filling.get(place) : undefined
     if (open !== undefined && open.length + unit.length <= RECORDS_PER_STEP) {
       open.push(...unit)
@@ -54,10 +53,6 @@ export function stepsOf(records: readonly Located[]): Located[][] {
     if (elsewhere === undefined) filling.set(place, unit)
   }
   return steps
-}
-
-function placeOf({ source, record }: Located): string {
-  return ownerKey(holder(record)) + source.name
 }
 
 /** A move of a step. `begun` has its intent in the journal, and nothing has been done for it. */

@@ -2,7 +2,6 @@ import { A2mError } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
-import { ownerKey } from '../protocol/scope.js'
 import { identityOf } from '../upstreams/translate.js'
 import { ask } from './fan-out.js'
 import {
@@ -10,8 +9,10 @@ import {
   batches,
   type Located,
   locate,
+  placeOf,
   refuseAmbiguity,
   refuseSilence,
+  writableAmong,
 } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { recordLocks } from './record-locks.js'
@@ -43,19 +44,13 @@ async function holdersOf(
   context: Context,
 ): Promise<readonly Located[]> {
   const { located, silent } = await locate(parts, { ids, owner: extension?.owner }, context)
-  refuseWritableSilence(parts, silent)
+  refuseSilence(writableAmong(parts, silent))
   refuseAmbiguity(located, ids)
   return located.filter(({ source }) => (extension?.used ? isToldOfUse(source) : keeps(source)))
 }
 
 function keeps({ writable, profile }: Located['source']): boolean {
   return writable && profile.capabilities.has('salience')
-}
-
-/** A read-only upstream that is silent could not have been told anyway. */
-function refuseWritableSilence(parts: Parts, silent: readonly string[]): void {
-  const readOnly = parts.layout().sources.filter((source) => !source.writable)
-  refuseSilence(silent.filter((name) => readOnly.every((source) => source.name !== name)))
 }
 
 /** All at once. Returns how many records were reached; one that is in two places is one. */
@@ -74,10 +69,6 @@ async function raiseAll(
   const reinforced = Math.max(0, told - twice)
   if (failed.length > 0) throw unconfirmed(failed, reinforced)
   return reinforced
-}
-
-function placeOf({ source, record }: Located): string {
-  return `${source.name}:${ownerKey(record.owner ?? null)}${record.id}`
 }
 
 /** Undefined where the upstream did not confirm. */

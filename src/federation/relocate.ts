@@ -2,8 +2,8 @@ import { type A2mError, invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
-import { identityOf } from '../upstreams/translate.js'
 import type { Page } from './chronicle.js'
+import { portions } from './grouping.js'
 import type { Source, TierLayout } from './layout.js'
 import {
   type Batch,
@@ -12,6 +12,7 @@ import {
   holder,
   type Located,
   listAll,
+  placeOf,
   refuseSilence,
 } from './locate.js'
 import { type Journey, type Moving, moveAll, stepsOf } from './moves.js'
@@ -83,14 +84,17 @@ export async function withGroups(
 ): Promise<Located[]> {
   const own = located.filter(({ record }) => record.group !== undefined)
   const wanted = new Set(own.map(({ record }) => groupOf(record)))
-  const joined = new Map(located.map((found) => [place(found), found]))
-  for (const groups of portions([...new Set(own.map(({ record }) => record.group))])) {
+  const joined = new Map(located.map((found) => [placeOf(found), found]))
+  for (const groups of portions(
+    [...new Set(own.map(({ record }) => record.group))],
+    GROUPS_PER_ASK,
+  )) {
     const listing = { where: { group: groups }, owner, outline: true }
     const members = await listAll(parts, listing, context)
     refuseSilence(members.silent)
     for (const found of members.located) {
       const foreign = found.record.id !== found.hereId
-      if (!foreign && wanted.has(groupOf(found.record))) joined.set(place(found), found)
+      if (!foreign && wanted.has(groupOf(found.record))) joined.set(placeOf(found), found)
     }
   }
   return [...joined.values()]
@@ -98,17 +102,6 @@ export async function withGroups(
 
 /** Groups in one ask: each record that comes back is held against all of them. */
 const GROUPS_PER_ASK = 200
-
-function portions<T>(items: readonly T[]): T[][] {
-  const portions: T[][] = []
-  for (let start = 0; start < items.length; start += GROUPS_PER_ASK)
-    portions.push(items.slice(start, start + GROUPS_PER_ASK))
-  return portions
-}
-
-function place({ source, record }: Located): string {
-  return `${source.name}:${identityOf(record)}`
-}
 
 function movable(
   leaving: readonly Located[],

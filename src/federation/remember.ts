@@ -18,7 +18,7 @@ import {
 import { type Prepared, prepareAll } from './prepare.js'
 import { moveKeys } from './promote.js'
 import { idLock, keyLock } from './record-locks.js'
-import { areOnTheirWay, finishMoves } from './unfinished-moves.js'
+import { finishMoves, onTheirWay } from './unfinished-moves.js'
 import { writeAll } from './write-all.js'
 import { unstoppable } from './writing.js'
 
@@ -44,7 +44,7 @@ export const remember: Handler<ParamsOf<'memory/remember'>, Result> = async (
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       const end = await inTurn(parts, prepared, context)
       if ('ids' in end) return end
-      await settle(parts, end.onTheirWay, context)
+      await settle(parts, end.moving, context)
       await bring(parts, end.moves, brought, unstoppable(context))
     }
     throw new Fault('busy', 'what stands at the keys is moved by others again and again')
@@ -61,7 +61,7 @@ function isAddressed({ named, entry }: Prepared): boolean {
 /** What has to be done before records at keys can be rewritten. */
 interface First {
   /** They were left in a move, which has to be finished. */
-  readonly onTheirWay: readonly Slot[]
+  readonly moving: readonly Slot[]
   /** They have to go to another tier. */
   readonly moves: readonly Slot[]
 }
@@ -74,13 +74,15 @@ function inTurn(
 ): Promise<Result | First> {
   return parts.locks.run(prepared.flatMap(locksOf), context, async () => {
     const placement = place(parts, prepared, await existing(parts, prepared, context))
-    const onTheirWay = placement.held.filter(({ owner, id }) =>
-      areOnTheirWay(parts, { owner, ids: [id] }),
-    )
-    if (onTheirWay.length > 0) return { onTheirWay, moves: [] }
-    const { moves } = placement
-    return moves.length > 0 ? { onTheirWay, moves } : carryOut(parts, placement, context)
+    const { moving, moves } = toDoFirst(parts, placement)
+    if (moving.length > 0) return { moving, moves: [] }
+    return moves.length > 0 ? { moving, moves } : carryOut(parts, placement, context)
   })
+}
+
+function toDoFirst(parts: Parts, { held, moves }: Placement): First {
+  const onWay = held.length === 0 ? () => false : onTheirWay(parts)
+  return { moving: held.filter((slot) => slot.held && onWay(slot.held)), moves }
 }
 
 async function settle(parts: Parts, slots: readonly Slot[], context: Context): Promise<void> {

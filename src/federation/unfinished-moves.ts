@@ -8,14 +8,9 @@ import type { Parts } from './parts.js'
 import { wanted } from './prepare.js'
 
 /** Records that are about to be changed or moved; an owner of undefined is everybody. */
-export interface Concerned {
+interface Concerned {
   readonly owner: Owner
   readonly ids: readonly string[]
-}
-
-/** Whether any of the records is in a move that has begun and not ended. */
-export function areOnTheirWay(parts: Parts, concerned: Concerned): boolean {
-  return openMovesOf(parts, concerned).length > 0
 }
 
 function openMovesOf({ journal }: Parts, { owner, ids }: Concerned): OpenMove[] {

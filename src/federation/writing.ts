@@ -4,6 +4,7 @@ import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import type { Outbound } from '../upstreams/phrasing.js'
 import { ask } from './fan-out.js'
+import { portions } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
 
@@ -134,8 +135,7 @@ export async function erase(
   readonly failed: Failed | undefined
 }> {
   let gone = 0
-  for (let start = 0; start < ids.length; start += IDS_PER_FORGET) {
-    const portion = ids.slice(start, start + IDS_PER_FORGET)
+  for (const portion of portions(ids, IDS_PER_FORGET)) {
     const params = source.translation.forgetting(portion, owner)
     const { result, thrown } = await ask('memory/forget', { source, params }, context, parts.clock)
     if (result === undefined) {
