@@ -1,9 +1,11 @@
+import type { CallReport } from '../protocol/call-report.js'
 import { type A2mError, toA2mError } from '../protocol/errors.js'
 import type { Ask, Caller, Connection, Context } from '../protocol/memory.js'
 import { decode, printError } from '../protocol/rpc.js'
 import { type Answer, type Served, serve } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
-import type { CallReport, Observer } from '../telemetry/report.js'
+import type { LimitStanding, Usage } from '../protocol/usage.js'
+import type { Observer } from '../telemetry/report.js'
 import { traceOf } from './trace.js'
 
 /** One message as it came off a wire, and for whom it is to be done. */
@@ -20,6 +22,8 @@ interface Incoming {
 export interface Outgoing {
   readonly text: string
   readonly bytes: number
+  /** The limits that the call counted against, for those edges that can tell of them beside a reply. */
+  readonly standings: readonly LimitStanding[]
 }
 
 /** Answers one message: at most one reply, never a throw. */
@@ -31,29 +35,37 @@ export interface DispatchOptions {
   readonly requestMs: number
   readonly observer: Observer
   readonly newTrace: () => string
+  /** Keeps what a call used where it outlives the process. The reply waits for it; it never rejects. */
+  readonly keep?: (report: CallReport) => Promise<void> | undefined
 }
 
 /** Gives every message its context and makes the one report of it. */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { clock, observer } = options
+  const { clock, observer, keep } = options
   return async (incoming) => {
     const start = clock.monotonic()
-    const asks: Ask[] = []
-    const context = contextOf(incoming, { options, start, asks })
+    const at = clock.now()
+    const told: Told = { asks: [], standings: [], usage: undefined }
+    const context = contextOf(incoming, { options, start, told })
     observer.started()
     const answer = await answerTo(incoming, context)
-    const reply = measured(answer.reply)
-    tell(observer, {
+    const reply = measured(answer.reply, told.standings)
+    const report: CallReport = {
       method: answer.method,
       error: answer.error,
       ms: clock.monotonic() - start,
+      at,
       bytesIn: incoming.bytes.byteLength,
       bytesOut: reply?.bytes ?? 0,
-      asks,
+      asks: told.asks,
+      usage: told.usage,
       caller: incoming.caller,
       trace: context.trace,
       ending: endingOf(incoming, reply),
-    })
+    }
+    tell(observer, report)
+    const kept = keep?.(report)
+    if (kept !== undefined) await kept
     return reply
   }
 }
@@ -67,13 +79,20 @@ function tell(observer: Observer, report: CallReport): void {
   }
 }
 
+/** What a call has told through its context. */
+interface Told {
+  readonly asks: Ask[]
+  readonly standings: LimitStanding[]
+  usage: Usage | undefined
+}
+
 interface Beginning {
   readonly options: DispatchOptions
   readonly start: number
-  readonly asks: Ask[]
+  readonly told: Told
 }
 
-function contextOf(incoming: Incoming, { options, start, asks }: Beginning): Context {
+function contextOf(incoming: Incoming, { options, start, told }: Beginning): Context {
   return {
     caller: incoming.caller,
     cancellation: incoming.connection.closed,
@@ -81,7 +100,13 @@ function contextOf(incoming: Incoming, { options, start, asks }: Beginning): Con
     connection: incoming.connection,
     trace: traceOf(incoming.traceparent) ?? options.newTrace(),
     observe: (ask) => {
-      asks.push(ask)
+      told.asks.push(ask)
+    },
+    used: (usage) => {
+      told.usage = usage
+    },
+    limited: (standing) => {
+      told.standings.push(standing)
     },
   }
 }
@@ -98,8 +123,11 @@ function refusal(error: A2mError): Answer {
   return { reply: printError(null, error), method: undefined, error }
 }
 
-function measured(text: string | undefined): Outgoing | undefined {
-  return text === undefined ? undefined : { text, bytes: Buffer.byteLength(text) }
+function measured(
+  text: string | undefined,
+  standings: readonly LimitStanding[],
+): Outgoing | undefined {
+  return text === undefined ? undefined : { text, bytes: Buffer.byteLength(text), standings }
 }
 
 function endingOf({ connection }: Incoming, reply: Outgoing | undefined): CallReport['ending'] {

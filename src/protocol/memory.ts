@@ -1,6 +1,8 @@
+import type { Access } from './access.js'
 import type { Cancellation } from './cancellation.js'
 import type { Method, ParamsOf, ResultOf } from './methods.js'
 import type { UpstreamReport } from './reports.js'
+import type { LimitStanding, Usage } from './usage.js'
 
 /**
  * Anything that can answer `memory/*`: a built-in store, an upstream over any transport, a federation of many, or a wrapper
@@ -26,6 +28,8 @@ export interface Caller {
   readonly name: string
   readonly roles: readonly string[]
   readonly scope: Scope
+  /** What its roles grant. */
+  readonly access?: Access
 }
 
 /** The role of a caller that is itself a gateway: it alone may send the extension (see `extension.ts`). */
@@ -61,4 +65,8 @@ export interface Context {
   readonly observe: (ask: Ask) => void
   /** In the context of one ask: told of each attempt before it is made. */
   readonly attempt?: () => void
+  /** Told at most once, what the call read and wrote. */
+  readonly used?: (usage: Usage) => void
+  /** Told of every limit that the call counts against, once it is decided. */
+  readonly limited?: (standing: LimitStanding) => void
 }

@@ -1,7 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import type { CallReport } from '../protocol/call-report.js'
 import { CODES } from '../protocol/errors.js'
 import type { Ask } from '../protocol/memory.js'
-import type { CallReport, Observer } from './report.js'
+import type { Observer } from './report.js'
 
 /** What may happen at an upstream and is counted for it. */
 export type UpstreamEvent =

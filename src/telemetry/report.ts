@@ -1,24 +1,4 @@
-import type { A2mError } from '../protocol/errors.js'
-import type { Ask, Caller } from '../protocol/memory.js'
-import type { Method } from '../protocol/methods.js'
-
-/** How one message ended, whichever edge it came in by; made once a message. */
-export interface CallReport {
-  /** Undefined where the message named no method that exists. */
-  readonly method: Method | undefined
-  /** What the caller was told, undefined for a result. A notification has one too, though nobody hears of it. */
-  readonly error: A2mError | undefined
-  /** Milliseconds from the whole message to the reply, sending not included. */
-  readonly ms: number
-  readonly bytesIn: number
-  /** 0 where nothing was to be answered. */
-  readonly bytesOut: number
-  readonly asks: readonly Ask[]
-  readonly caller: Caller
-  readonly trace: string
-  /** `hung_up`: the caller had left before the reply was there. */
-  readonly ending: 'answered' | 'silent' | 'hung_up'
-}
+import type { CallReport } from '../protocol/call-report.js'
 
 /** Told what happens at an edge. Must not throw and must not wait. */
 export interface Observer {

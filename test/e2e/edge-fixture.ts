@@ -4,11 +4,11 @@ import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createHttpEdge, HTTP_LIMITS, type HttpEdgeOptions } from '../../src/edge/http.js'
 import { createIdentity } from '../../src/identity/identity.js'
+import type { CallReport } from '../../src/protocol/call-report.js'
 import type { Context } from '../../src/protocol/memory.js'
 import type { Method } from '../../src/protocol/methods.js'
 import type { Served } from '../../src/protocol/serve.js'
 import { systemClock } from '../../src/protocol/time.js'
-import type { CallReport } from '../../src/telemetry/report.js'
 
 /** One call as it reached the memory behind an edge. */
 export interface Reached {

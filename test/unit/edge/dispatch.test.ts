@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { createDispatch } from '../../../src/edge/dispatch.js'
 import { createTraces, traceOf } from '../../../src/edge/trace.js'
 import { createVersions } from '../../../src/edge/versions.js'
+import type { CallReport } from '../../../src/protocol/call-report.js'
 import { Cancellation } from '../../../src/protocol/cancellation.js'
 import { A2mError } from '../../../src/protocol/errors.js'
 import type { Ask, Caller, Context } from '../../../src/protocol/memory.js'
-import type { CallReport } from '../../../src/telemetry/report.js'
 import { message, NOTHING, type Reached, servedBy } from '../../e2e/edge-fixture.js'
 
 const caller: Caller = { name: 'a', roles: [], scope: { kind: 'owners', owners: ['alice'] } }
@@ -74,6 +74,8 @@ test('a call gets its context and makes one report', async () => {
       asks: [ASK, { ...ASK, upstream: 'v', state: 'timeout' }],
       caller,
       trace: 'f'.repeat(32),
+      at: 0,
+      usage: undefined,
       ending: 'answered',
     },
   ])

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import type { CallReport } from '../../../src/protocol/call-report.js'
 import { A2mError, Fault } from '../../../src/protocol/errors.js'
 import type { Ask } from '../../../src/protocol/memory.js'
 import { createCallLog, createFailureLog } from '../../../src/telemetry/call-log.js'
 import { createLog, createScrub, type LogLevel } from '../../../src/telemetry/logs.js'
-import { type CallReport, observeAll } from '../../../src/telemetry/report.js'
+import { observeAll } from '../../../src/telemetry/report.js'
 import { withCrashLog } from '../../../src/telemetry/with-crash-log.js'
 import { type Reached, servedBy } from '../../e2e/edge-fixture.js'
 import { contextWithin } from '../../support/contexts.js'
@@ -28,6 +29,8 @@ const REPORT: CallReport = {
   error: undefined,
   ms: 7.25432,
   bytesIn: 100,
+  at: 0,
+  usage: undefined,
   bytesOut: 250,
   asks: [],
   caller: { name: 'agent-a', roles: [], scope: { kind: 'all' } },

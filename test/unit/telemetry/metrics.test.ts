@@ -1,15 +1,17 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import type { CallReport } from '../../../src/protocol/call-report.js'
 import { A2mError } from '../../../src/protocol/errors.js'
 import type { Ask } from '../../../src/protocol/memory.js'
 import { createMetrics, type UpstreamStatus } from '../../../src/telemetry/metrics.js'
-import type { CallReport } from '../../../src/telemetry/report.js'
 
 const REPORT: CallReport = {
   method: 'memory/recall',
   error: undefined,
   ms: 3,
   bytesIn: 100,
+  at: 0,
+  usage: undefined,
   bytesOut: 250,
   asks: [],
   caller: { name: 'agent-canary', roles: [], scope: { kind: 'owners', owners: ['owner-canary'] } },
