@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import { Registry as MetricRegistry } from 'prom-client'
 import { type Config, STATE_FILE } from '../config/config.js'
-import { type Pushing, withPush } from '../edge/with-push.js'
+import type { Pushing } from '../edge/with-push.js'
 import { createFederation, type Federation } from '../federation/federation.js'
 import { createIds } from '../protocol/ids.js'
 import { openState, type State } from '../state/state.js'
 import { createMetrics, type Metrics } from '../telemetry/metrics.js'
-import { withCrashLog } from '../telemetry/with-crash-log.js'
 import { Tokenizer } from '../text/tokenizer.js'
 import { createRegistry, type Registry } from '../upstreams/registry.js'
 import type { Reached } from '../upstreams/upstream.js'
@@ -17,6 +16,7 @@ import { federationEvents, Standing } from './events.js'
 import { makeFolder } from './folder.js'
 import { reachAll } from './reach.js'
 import { refuseTwinTiers } from './report.js'
+import { serving } from './serving.js'
 
 /** A gateway without its edges. */
 export interface Core {
@@ -38,8 +38,7 @@ export async function openCore(config: Config, deps: AppDeps, closers: Closers):
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
-  const { changes } = federation
-  const served = withPush(withCrashLog(federation, deps.log), { changes, clock: deps.clock })
+  const served = serving({ config, federation, deps })
   return { federation, served, registry, standing, metrics, metricRegistry }
 }
 
