@@ -28,16 +28,39 @@ export interface RpcRouteOptions {
  */
 export function createRpcRoute(options: RpcRouteOptions): Direct {
   const admit = createAdmission(options)
+  const proceed = (exchange: Begun, caller: Caller | undefined): void => {
+    const admitted = admit(exchange.request, caller)
+    if ('status' in admitted) refuse(exchange.response, admitted, options.refused)
+    else answer(options, { caller: admitted.caller, served: admitted.served, ...exchange })
+  }
   return (request, response) => {
     if (!isAt(options.path, request.url)) return false
-    const admitted = admit(request)
-    if ('status' in admitted) refuse(response, admitted, options.refused)
-    else {
-      const { caller, served } = admitted
-      answer(options, { caller, served, request, response })
-    }
+    const exchange = { request, response }
+    if (request.method !== 'POST') refuse(response, NOT_POST, options.refused)
+    else whenKnown(options, exchange, (caller) => proceed(exchange, caller))
     return true
   }
+}
+
+/** Who most callers are is known at once; what must first be asked for, a new key of an issuer say, is waited for. */
+function whenKnown(
+  { identity, drain }: RpcRouteOptions,
+  { request, response }: Begun,
+  then: (caller: Caller | undefined) => void,
+): void {
+  const authorization = headerValues(request.rawHeaders, 'authorization')
+  const caller = identity.authenticate({ authorization })
+  if (!(caller instanceof Promise)) {
+    then(caller)
+    return
+  }
+  drain.enter()
+  void caller
+    .catch(() => undefined)
+    .then((known) => {
+      drain.leave()
+      if (!response.destroyed) then(known)
+    })
 }
 
 function isAt(path: string, url: string | undefined): boolean {
@@ -52,13 +75,10 @@ interface Admitted {
 /** Decides from the headers alone, in the order that §6.1 and §8.3 set. */
 function createAdmission(
   options: RpcRouteOptions,
-): (request: IncomingMessage) => Admitted | JsonReply {
-  const { identity } = options
+): (request: IncomingMessage, caller: Caller | undefined) => Admitted | JsonReply {
   const pickVersion = createVersions(options.versions)
   const wrongVersion = versionReply(options.versions)
-  return (request) => {
-    if (request.method !== 'POST') return NOT_POST
-    const caller = identity.authenticate(headerValues(request.rawHeaders, 'authorization'))
+  return (request, caller) => {
     if (caller === undefined) return UNAUTHORIZED
     const served = pickVersion(oneHeader(request, VERSION_HEADER))
     if (served === undefined) return wrongVersion
@@ -73,10 +93,12 @@ function oneHeader({ headers }: IncomingMessage, name: string): string | undefin
   return typeof value === 'string' ? value : value?.join(',')
 }
 
-interface Exchange extends Admitted {
+interface Begun {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
+
+type Exchange = Admitted & Begun
 
 function answer(options: RpcRouteOptions, exchange: Exchange): void {
   const { request, response } = exchange

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { Access } from '../protocol/access.js'
 import type { Caller, Scope } from '../protocol/memory.js'
 import { digest } from './keys.js'
 
@@ -15,21 +16,36 @@ export interface Credentials {
   readonly keys: readonly KeyEntry[]
 }
 
+/** What a request shows of who sends it. */
+export interface Presented {
+  /** The value of every `Authorization` header, usually one or none. */
+  readonly authorization: readonly string[]
+}
+
 /** Tells who is calling over the network. */
 export interface Identity {
   /**
-   * Takes the value of every `Authorization` header that a request carried, usually one or none. Undefined means that the
-   * request is to be refused; there is no caller that it falls back to.
+   * Undefined means that the request is to be refused; there is no caller that it falls back to. A promise comes only where
+   * something must first be worked out or asked for, as for a token that was not seen before.
    */
-  authenticate(authorization: readonly string[]): Caller | undefined
+  authenticate(presented: Presented): Caller | undefined | Promise<Caller | undefined>
 }
 
-/** Without credentials configured everyone is the anonymous caller; such a server may listen on loopback only. */
-export function createIdentity(credentials: Credentials | undefined): Identity {
+/** What roles amount to; undefined where everyone may do everything. */
+export type AccessOf = (roles: readonly string[]) => Access
+
+/**
+ * Without credentials configured everyone is the anonymous caller; such a server may listen on loopback only. `accessOf` is
+ * asked once for each key.
+ */
+export function createIdentity(
+  credentials: Credentials | undefined,
+  accessOf: AccessOf = () => undefined,
+): Identity {
   if (credentials === undefined) return { authenticate: anonymous }
-  const known = byDigest(credentials.keys)
+  const known = byDigest(credentials.keys, accessOf)
   return {
-    authenticate(authorization) {
+    authenticate({ authorization }) {
       const key = bearer(authorization)
       return key === undefined ? undefined : lookUp(known, digest(key))
     },
@@ -51,7 +67,7 @@ interface Known {
   readonly caller: Caller
 }
 
-function byDigest(keys: readonly KeyEntry[]): ReadonlyMap<string, Known> {
+function byDigest(keys: readonly KeyEntry[], accessOf: AccessOf): ReadonlyMap<string, Known> {
   const known = new Map<string, Known>()
   for (const entry of keys) {
     const sha256 = entry.sha256.toLowerCase()
@@ -62,14 +78,15 @@ function byDigest(keys: readonly KeyEntry[]): ReadonlyMap<string, Known> {
     if (twin !== undefined) {
       throw new Error(`keys ${twin.caller.name} and ${entry.name} have one sha256: make one anew`)
     }
-    known.set(sha256, { digest: Buffer.from(sha256, 'hex'), caller: callerOf(entry) })
+    known.set(sha256, { digest: Buffer.from(sha256, 'hex'), caller: callerOf(entry, accessOf) })
   }
   return known
 }
 
-function callerOf({ name, owner, roles }: KeyEntry): Caller {
+function callerOf({ name, owner, roles }: KeyEntry, accessOf: AccessOf): Caller {
   const scope: Scope = owner === '*' ? { kind: 'all' } : { kind: 'owners', owners: [owner] }
-  return { name, roles, scope }
+  const access = accessOf(roles)
+  return access === undefined ? { name, roles, scope } : { name, roles, scope, access }
 }
 
 const BEARER = /^bearer +([\w\-.~+/]+=*)$/i

@@ -12,7 +12,7 @@ test('the entry that is printed lets the key in that is printed', async () => {
   const [key = ''] = stdout.split('\n')
   const entry = stdout.split('\n').find((line) => line.startsWith('    - '))
   const { auth } = load(`auth:\n  keys:\n${entry}\n`)
-  expect(createIdentity(auth).authenticate([`Bearer ${key}`])).toEqual({
+  expect(createIdentity(auth).authenticate({ authorization: [`Bearer ${key}`] })).toEqual({
     name: 'null',
     roles: ['agent'],
     scope: { kind: 'owners', owners: [owner] },

@@ -22,7 +22,7 @@ test('a new key is 256 bits in base64url behind its prefix, and its hash is of a
 })
 
 test('a key of one owner acts for that owner', () => {
-  expect(identity.authenticate([`Bearer ${agent.key}`])).toEqual({
+  expect(identity.authenticate({ authorization: [`Bearer ${agent.key}`] })).toEqual({
     name: 'agent',
     roles: ['agent'],
     scope: { kind: 'owners', owners: ['alice'] },
@@ -30,7 +30,7 @@ test('a key of one owner acts for that owner', () => {
 })
 
 test('a key of "*" acts for every owner, its hash in either case', () => {
-  expect(identity.authenticate([`bearer   ${service.key}`])).toEqual({
+  expect(identity.authenticate({ authorization: [`bearer   ${service.key}`] })).toEqual({
     name: 'service',
     roles: ['gateway'],
     scope: { kind: 'all' },
@@ -53,27 +53,27 @@ test.each([
   ['two headers', [`Bearer ${agent.key}`, `Bearer ${service.key}`]],
   ['a very long key', [`Bearer ${'x'.repeat(1_000_000)}`]],
 ])('%s is nobody', (_, headers) => {
-  expect(identity.authenticate(headers)).toBeUndefined()
+  expect(identity.authenticate({ authorization: headers })).toBeUndefined()
 })
 
 test('no text that is not a key makes a caller', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
-      expect(identity.authenticate([text])).toBeUndefined()
-      expect(identity.authenticate([`Bearer ${text}`])).toBeUndefined()
+      expect(identity.authenticate({ authorization: [text] })).toBeUndefined()
+      expect(identity.authenticate({ authorization: [`Bearer ${text}`] })).toBeUndefined()
     }),
   )
 })
 
 test('where keys are configured but none is, nobody gets in', () => {
-  expect(createIdentity({ keys: [] }).authenticate([])).toBeUndefined()
-  expect(createIdentity({ keys: [] }).authenticate(['Bearer x'])).toBeUndefined()
+  expect(createIdentity({ keys: [] }).authenticate({ authorization: [] })).toBeUndefined()
+  expect(createIdentity({ keys: [] }).authenticate({ authorization: ['Bearer x'] })).toBeUndefined()
 })
 
 test('without credentials configured everyone is the anonymous caller of ownerless records', () => {
   const open = createIdentity(undefined)
   for (const headers of [[], ['Bearer x'], ['a', 'b']]) {
-    expect(open.authenticate(headers)).toEqual({
+    expect(open.authenticate({ authorization: headers })).toEqual({
       name: 'anonymous',
       roles: [],
       scope: { kind: 'ownerless' },
