@@ -2,8 +2,10 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { bootstrap, ROOT } from './bootstrap.mjs'
+import { installServices } from './services.mjs'
 
 bootstrap()
+installServices()
 const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
 const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2)], {
   cwd: ROOT,
