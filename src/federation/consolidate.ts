@@ -6,7 +6,15 @@ import type { Owner } from '../protocol/scope.js'
 import type { Page } from './chronicle.js'
 import { countTiers } from './counts.js'
 import type { Layout, TierLayout } from './layout.js'
-import { batches, groupOf, type Located, listAll, refuseClipped, refuseSilence } from './locate.js'
+import {
+  batches,
+  groupOf,
+  type Located,
+  listAll,
+  refuseClipped,
+  refuseSilence,
+  shownIds,
+} from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
@@ -148,6 +156,7 @@ async function promoteEarned(
     { located: earned, tier, owner, stuck: 'stay', part: { page, as: 'promoted' } },
     (records) => {
       tally.count(records, 'promoted')
+      context.touched?.('promoted', shownIds(records))
       for (const { record } of records) gone.add(groupOf(record))
     },
     unstoppable(context),
@@ -170,7 +179,10 @@ async function makeRoom(
   await relocate(
     parts,
     { ...spilling, stuck: 'stay', part: { page, as: 'moved' } },
-    (records) => tally.count(records, 'moved'),
+    (records) => {
+      tally.count(records, 'moved')
+      context.touched?.('moved', shownIds(records))
+    },
     unstoppable(context),
   )
 }
@@ -192,6 +204,7 @@ async function drop(
     const { gone, failed } = await erase(parts, source, { ids, owner: whose }, context)
     page.note(whose, { dropped: gone })
     tally.add(whose, { dropped: gone })
+    if (gone > 0) context.touched?.('dropped', shownIds(records))
     if (failed !== undefined) throw writeError(source, failed, { dropped: tally.total().dropped })
   }
 }

@@ -75,7 +75,7 @@ async function describedCounts(
   context: Context,
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const params = source.translation.describing(owner)
-  const { result } = await ask('memory/describe', { source, params }, context, parts.clock)
+  const { result } = await ask('memory/describe', { source, params, owner }, context, parts.clock)
   if (result === undefined) return undefined
   const counts = new Map<string, number>()
   for (const { name, count } of result.tiers ?? []) {
@@ -93,7 +93,7 @@ async function listedCounts(
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const target: Target = { source, tiers: source.tiers, where: {} }
   const params = source.translation.reading({ tiers: source.tiers, owner, where: {}, limit: 0 }, {})
-  const { result } = await ask('memory/timeline', { source, params }, context, parts.clock)
+  const { result } = await ask('memory/timeline', { source, params, owner }, context, parts.clock)
   if (result === undefined) return undefined
   const counts = new Map<string, number>()
   for (const { record } of arrive(parts, result.records, target, owner).arrived) {

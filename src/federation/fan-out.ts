@@ -3,6 +3,7 @@ import { A2mError, CODES, Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Method, ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { FederationReport, UpstreamReport } from '../protocol/reports.js'
+import type { Owner } from '../protocol/scope.js'
 import type { Clock } from '../protocol/time.js'
 import type { Source } from './layout.js'
 
@@ -10,6 +11,8 @@ import type { Source } from './layout.js'
 export interface Asking<M extends Method> {
   readonly source: Source
   readonly params: ParamsOf<M>
+  /** Whose records it is about. Not every method can say so in its params, and an upstream may go by nothing else. */
+  readonly owner: Owner
 }
 
 /** How an ask ended. `report` is what the caller is told of it. */
@@ -27,7 +30,7 @@ export interface Answer<M extends Method> {
  */
 export async function ask<M extends Method>(
   method: M,
-  { source, params }: Asking<M>,
+  { source, params, owner }: Asking<M>,
   context: Context,
   clock: Clock,
 ): Promise<Answer<M>> {
@@ -40,7 +43,7 @@ export async function ask<M extends Method>(
   let result: ResultOf<M> | undefined
   let thrown: unknown
   try {
-    const asked = copyWith(context, { deadline, attempt })
+    const asked = copyWith(context, { deadline, attempt, owner })
     result = await source.upstream.memory.call(method, params, asked)
   } catch (error) {
     thrown = error

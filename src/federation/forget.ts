@@ -17,6 +17,7 @@ import {
   locate,
   refuseAmbiguity,
   refuseSilence,
+  shownIds,
   writableAmong,
 } from './locate.js'
 import type { Handler, Parts } from './parts.js'
@@ -145,11 +146,13 @@ async function eraseAll(
     }),
   )
   parts.step('forgotten')
+  const erased = ends.flatMap((end) => (end.gone > 0 ? end.records : []))
+  if (erased.length > 0) context.touched?.('forgotten', shownIds(erased))
   const twice = located.length - new Set(located.map(({ record }) => identityOf(record))).size
   const gone = Math.max(0, ends.reduce((sum, end) => sum + end.gone, 0) - twice)
   const failed = ends.filter((end) => end.failed !== undefined).map(({ source }) => source.name)
   if (failed.length > 0) throw unconfirmed(failed, before + gone)
-  return { gone, records: ends.flatMap((end) => (end.gone > 0 ? end.records : [])) }
+  return { gone, records: erased }
 }
 
 function readOnlyHolders(located: readonly Located[]): Map<string, number> {

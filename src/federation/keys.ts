@@ -110,12 +110,12 @@ async function rawAt(
   const params =
     owner === undefined ? undefined : translation.fetching(key, { owner, embeddings, quiet })
   if (params !== undefined) {
-    const { result } = await ask('memory/fetch', { source, params }, context, parts.clock)
+    const { result } = await ask('memory/fetch', { source, params, owner }, context, parts.clock)
     return result === undefined ? undefined : [result.record ?? []].flat()
   }
   const limit = owner === undefined ? 0 : 1
   const selection = { tiers, owner, where, limit, embeddings, quiet }
-  const reading = { source, params: translation.reading(selection, where) }
+  const reading = { source, owner, params: translation.reading(selection, where) }
   const { result } = await ask('memory/recall', reading, context, parts.clock)
   return result?.records
 }

@@ -70,7 +70,7 @@ async function lookUp(parts: Parts, plan: Plan, owner: Owner, context: Context):
       const params = lookup(target, portion, owner)
       return ask<'memory/recall' | 'memory/timeline'>(
         testsWhere(source) ? 'memory/timeline' : 'memory/recall',
-        { source, params },
+        { source, params, owner },
         context,
         parts.clock,
       )
@@ -123,6 +123,7 @@ export async function listAll(
   const plan = planReading(parts.layout(), wanted)
   const asks = plan.targets.map(({ source, tiers, where, embeddings, keyPrefix }) => ({
     source,
+    owner,
     params: source.translation.reading(
       { tiers, owner, where, limit: 0, embeddings, keyPrefix, outline },
       where,
@@ -194,6 +195,11 @@ export function writableAmong(parts: Parts, silent: readonly string[]): string[]
 /** Names a record at one upstream. */
 export function placeOf({ source, record }: Located): string {
   return `${source.name}:${identityOf(record)}`
+}
+
+/** Each once, as callers know them. */
+export function shownIds(records: readonly Located[]): string[] {
+  return [...new Set(records.map(({ record }) => record.id))]
 }
 
 /** The owner of a record, null where it has none. */

@@ -4,7 +4,7 @@ import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import type { Page } from './chronicle.js'
-import { type Located, locate, refuseAmbiguity, refuseSilence } from './locate.js'
+import { type Located, locate, refuseAmbiguity, refuseSilence, shownIds } from './locate.js'
 import type { LockKey } from './locks.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
@@ -43,7 +43,11 @@ async function carryOut(parts: Parts, going: Relocation, context: Context): Prom
     page = parts.chronicle.begin({ kind: 'promoted', ids: sharesOf(leaving), tier: tier.name })
   }
   try {
-    await relocate(parts, { ...going, announce }, (records) => moved.push(...records), context)
+    const told = (records: readonly Located[]): void => {
+      moved.push(...records)
+      context.touched?.('promoted', shownIds(records))
+    }
+    await relocate(parts, { ...going, announce }, told, context)
   } catch (thrown) {
     page?.unknown()
     throw thrown

@@ -35,9 +35,10 @@ export async function read<M extends ReadMethod>(
   reading: Reading<M>,
   context: Context,
 ): Promise<Read> {
-  const { method, plan, policy } = reading
+  const { method, plan, policy, owner } = reading
   const asks = plan.targets.map((target) => ({
     source: target.source,
+    owner,
     params: reading.paramsFor(target),
   }))
   const answers = await fanOut(method, asks, context, parts.clock)

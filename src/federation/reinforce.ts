@@ -83,7 +83,7 @@ async function raise(
   const params = extension?.used
     ? translation.using(ids, owner)
     : translation.reinforcing(ids, { amount, owner })
-  const { result } = await ask('memory/reinforce', { source, params }, context, parts.clock)
+  const { result } = await ask('memory/reinforce', { source, params, owner }, context, parts.clock)
   return result === undefined ? undefined : Math.min(result.reinforced, ids.length)
 }
 

@@ -5,7 +5,7 @@ import { type Owner, ownerOf } from '../protocol/scope.js'
 import { identityOf } from '../upstreams/translate.js'
 import { countsOf, orUnknown, type Reorganisation, reachOf, reorganise } from './consolidate.js'
 import type { TierLayout } from './layout.js'
-import { holder, type Located, listAll, refuseClipped, refuseSilence } from './locate.js'
+import { holder, type Located, listAll, refuseClipped, refuseSilence, shownIds } from './locate.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
@@ -98,6 +98,7 @@ async function flush(
       { located, tier, owner, stuck: 'stay', part: { page, as: 'moved' }, intent: 'whole' },
       (records) => {
         tally.count(records, 'moved')
+        context.touched?.('moved', shownIds(records))
         for (const found of records) moved.set(identityOf(found.record), found)
       },
       unstoppable(context),

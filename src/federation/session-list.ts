@@ -79,7 +79,7 @@ async function toldBy(
 ): Promise<Asked> {
   const { source } = target
   const params = source.translation.describing(owner)
-  const answer = await ask('memory/session/list', { source, params }, context, parts.clock)
+  const answer = await ask('memory/session/list', { source, params, owner }, context, parts.clock)
   const told = answer.result?.sessions ?? []
   const whole = source.tiers.length === 1 || told.every(({ tiers }) => tiers !== undefined)
   if (!whole) return countedAt(parts, target, owner, context)
@@ -108,7 +108,7 @@ async function countedAt(
 ): Promise<Asked> {
   const { source, tiers, where } = target
   const params = source.translation.reading({ tiers, owner, where, limit: 0 }, where)
-  const answer = await ask('memory/timeline', { source, params }, context, parts.clock)
+  const answer = await ask('memory/timeline', { source, params, owner }, context, parts.clock)
   if (isClipped(answer)) return { answer: withGap(answer), shares: [] }
   const { arrived } = arrive(parts, answer.result?.records ?? [], target, owner)
   const shares = arrived.flatMap(({ record, at }): Share[] => {

@@ -133,7 +133,7 @@ export class Tail {
   async #poll(source: Source, cursor: string | undefined): Promise<Page | string> {
     const { parts, context } = this.#options
     const params = { cursor, kinds: ['written'], limit: EVENTS_A_PAGE }
-    const asking = { source, params }
+    const asking = { source, params, owner: undefined }
     const { result, thrown } = await ask('memory/events', asking, context(), parts.clock)
     if (result !== undefined) return result
     const refused = thrown instanceof A2mError && thrown.code === CODES.INVALID_PARAMS

@@ -113,7 +113,7 @@ export class Uses {
     }
     const context = { ...internalContext(this.#clock.monotonic() + PATIENCE), observe }
     const params = source.translation.using(ids, owner)
-    return ask('memory/reinforce', { source, params }, context, this.#clock)
+    return ask('memory/reinforce', { source, params, owner }, context, this.#clock)
   }
 }
 

@@ -19,7 +19,7 @@ export async function promoteWithin(
   if (leaving.length === 0) return { state: 'done', arrived: [] }
   const ids = leaving.map(({ hereId }) => hereId)
   const params = to.translation.promoting(ids, { tier, owner, salience })
-  const asking = { source: to, params }
+  const asking = { source: to, params, owner }
   const { result, thrown } = await ask('memory/promote', asking, context, parts.clock)
   if (result === undefined) return failure(thrown)
   if (result.promoted >= ids.length) return { state: 'done', arrived: leaving }

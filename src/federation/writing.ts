@@ -46,7 +46,12 @@ export async function send(
 ): Promise<{ readonly state: 'done'; readonly ids: readonly string[] } | Failed> {
   journalled('not_sent', () => parts.echoes?.expect(source, items))
   const params = source.translation.writing(items)
-  const { result, thrown } = await ask('memory/remember', { source, params }, context, parts.clock)
+  const { result, thrown } = await ask(
+    'memory/remember',
+    { source, params, owner: ownerOfAll(items) },
+    context,
+    parts.clock,
+  )
   if (result === undefined) {
     const failed = failure(thrown)
     if (failed.outcome !== 'unknown') parts.echoes?.unexpect(source, items)
@@ -59,6 +64,12 @@ export async function send(
     ids.length === items.length &&
     items.every(({ entry }, index) => entry.key !== undefined || ids[index] === entry.id)
   return kept ? { state: 'done', ids } : otherIds()
+}
+
+/** The one owner that entries are of; undefined where they are of several. */
+function ownerOfAll(items: readonly Outbound[]): Owner {
+  const owner = items[0]?.entry.owner ?? null
+  return items.every(({ entry }) => (entry.owner ?? null) === owner) ? owner : undefined
 }
 
 /** A store keeps the width of its first vector for good, also once that is gone again. */
@@ -137,7 +148,12 @@ export async function erase(
   let gone = 0
   for (const portion of portions(ids, IDS_PER_FORGET)) {
     const params = source.translation.forgetting(portion, owner)
-    const { result, thrown } = await ask('memory/forget', { source, params }, context, parts.clock)
+    const { result, thrown } = await ask(
+      'memory/forget',
+      { source, params, owner },
+      context,
+      parts.clock,
+    )
     if (result === undefined) {
       return { gone, failed: failure(thrown) }
     }

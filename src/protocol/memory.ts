@@ -51,6 +51,9 @@ export interface Ask extends UpstreamReport {
   readonly attempts: number
 }
 
+/** What may become of records that a call selects without naming each. */
+export type Effect = 'forgotten' | 'moved' | 'promoted' | 'dropped'
+
 /** What travels with a call and is not on the wire. */
 export interface Context {
   readonly caller: Caller
@@ -65,8 +68,12 @@ export interface Context {
   readonly observe: (ask: Ask) => void
   /** In the context of one ask: told of each attempt before it is made. */
   readonly attempt?: () => void
+  /** In the context of one ask: whose records it is about, null those without an owner, undefined everybody's. */
+  readonly owner?: string | null | undefined
   /** Told at most once, what the call read and wrote. */
   readonly used?: (usage: Usage) => void
+  /** Told which records a call has changed that it need not have named, by the ids under which callers know them. */
+  readonly touched?: (effect: Effect, ids: readonly string[]) => void
   /** Told of every limit that the call counts against, once it is decided. */
   readonly limited?: (standing: LimitStanding) => void
 }
