@@ -35,7 +35,7 @@ export function publicEdge(parts: EdgeParts): HttpListener {
   const { clock, randomBytes } = deps
   const { federation, served } = core
   return createHttpEdge({
-    versions: new Map([[PROTOCOL, served]]),
+    versions: new Map([[PROTOCOL, { served }]]),
     identity: createIdentity(auth),
     path: listen.path,
     allowedOrigins,
@@ -76,6 +76,7 @@ export function overStdio(parts: EdgeParts, input: Readable, output: Writable): 
     input,
     output,
     served: core.served,
+    version: PROTOCOL,
     flushed: (connection) => core.served.flushed(connection),
     caller: stdioCaller([]),
     dispatch: createDispatch({

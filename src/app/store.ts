@@ -117,7 +117,7 @@ function createEdge(options: StoreAppOptions, { served, observer }: Serving): Ht
   const { tokenSha256, clock, randomBytes } = options
   const keys = tokenSha256 === undefined ? undefined : [holder(tokenSha256)]
   return createHttpEdge({
-    versions: new Map([[PROTOCOL, served]]),
+    versions: new Map([[PROTOCOL, { served }]]),
     identity: createIdentity(keys && { keys }),
     path: '/',
     allowedOrigins: [],
@@ -156,6 +156,7 @@ function overStdio(options: StoreAppOptions, streams: Streams): Promise<void> {
   })
   return serveStdio({
     ...streams,
+    version: PROTOCOL,
     flushed: (connection) => streams.served.flushed(connection),
     caller: stdioCaller([GATEWAY_ROLE]),
     dispatch,

@@ -12,6 +12,8 @@ import { traceOf } from './trace.js'
 interface Incoming {
   readonly bytes: Uint8Array
   readonly served: Served
+  /** The name of the protocol version that serves it. */
+  readonly version: string
   readonly caller: Caller
   readonly connection: Connection
   /** A W3C `traceparent` header, where there was one. */
@@ -52,6 +54,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const reply = measured(answer.reply, told.standings)
     const report: CallReport = {
       method: answer.method,
+      version: incoming.version,
       error: answer.error,
       ms: clock.monotonic() - start,
       at,

@@ -1,15 +1,15 @@
 import type { Identity } from '../identity/identity.js'
 import type { Description } from '../protocol/methods.js'
-import type { Served } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
 import type { Observer } from '../telemetry/report.js'
 import { createDispatch } from './dispatch.js'
 import { Drain } from './drain.js'
 import { addHealthRoutes, type Readiness } from './health.js'
 import { createListener, type HttpListener } from './listener.js'
-import { refusalReply, sendJson } from './replies.js'
+import { type Refused, refusalReply, sendJson } from './replies.js'
 import { createRpcRoute } from './rpc-route.js'
 import { createTraces } from './trace.js'
+import type { Versions } from './versions.js'
 
 /** Bounds on what one request may take; times in ms. */
 export interface HttpLimits {
@@ -30,8 +30,8 @@ export const HTTP_LIMITS: HttpLimits = {
 }
 
 export interface HttpEdgeOptions {
-  /** Every protocol version that is spoken and what serves it; the first serves requests that name none. */
-  readonly versions: ReadonlyMap<string, Served>
+  /** Every protocol version that is spoken and what serves it. */
+  readonly versions: Versions
   readonly identity: Identity
   /** Where JSON-RPC is taken, beginning with a slash. */
   readonly path: string
@@ -49,7 +49,7 @@ export interface HttpEdgeOptions {
 export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
   const { limits, observer } = options
   const drain = new Drain()
-  const refused = (status: number): void => observer.refused(status)
+  const refused: Refused = (...refusal) => observer.refused(...refusal)
   const dispatch = createDispatch({
     clock: options.clock,
     requestMs: limits.callMs,

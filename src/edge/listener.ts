@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Drain } from './drain.js'
 import { type Admits, createGuard, type Guard, isLoopback } from './guard.js'
-import { FORBIDDEN, NOT_FOUND, refusalReply, refuse, sendJson } from './replies.js'
+import { FORBIDDEN, NOT_FOUND, type Refused, refusalReply, refuse, sendJson } from './replies.js'
 
 /** How long the other side of a connection may take, in ms. */
 interface Patience {
@@ -39,7 +39,7 @@ export interface ListenerOptions {
   readonly drain: Drain
   /** Asked before any route. */
   readonly direct?: Direct
-  readonly refused: (status: number) => void
+  readonly refused: Refused
 }
 
 /** A listener to add routes to: JSON errors throughout, the same guard before every route, known or not. */
@@ -109,11 +109,7 @@ const MALFORMED: Readonly<Record<string, readonly [status: number, reason: strin
 }
 
 /** Answers bytes that are no HTTP request, or that came too slowly, and hangs up. */
-function refuseMalformed(
-  error: NodeJS.ErrnoException,
-  socket: Duplex,
-  refused: (status: number) => void,
-): void {
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex, refused: Refused): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return

@@ -36,13 +36,12 @@ export const NOT_JSON = refusalReply(
   'unsupported media type: send application/json in UTF-8, not compressed',
 )
 
+/** Told of a request that is turned away; see `Observer.refused`. */
+export type Refused = (status: number, version?: string, remote?: string) => void
+
 /** Turns a request away and has it counted. */
-export function refuse(
-  response: ServerResponse,
-  reply: JsonReply,
-  refused: (status: number) => void,
-): void {
-  refused(reply.status)
+export function refuse(response: ServerResponse, reply: JsonReply, refused: Refused): void {
+  refused(reply.status, undefined, response.req.socket.remoteAddress)
   sendJson(response, reply)
 }
 

@@ -2,24 +2,37 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Identity } from '../identity/identity.js'
 import { Cancellation } from '../protocol/cancellation.js'
 import type { Caller } from '../protocol/memory.js'
-import type { Served } from '../protocol/serve.js'
 import { VERSION_HEADER } from '../protocol/versions.js'
 import { announcesMore, isJson, readBody } from './body.js'
 import type { Dispatch, Outgoing } from './dispatch.js'
 import type { Drain } from './drain.js'
 import { headerValues } from './guard.js'
 import type { Direct } from './listener.js'
-import { type JsonReply, NOT_JSON, NOT_POST, refuse, TOO_LARGE, UNAUTHORIZED } from './replies.js'
-import { createVersions, versionReply } from './versions.js'
+import {
+  type JsonReply,
+  NOT_JSON,
+  NOT_POST,
+  type Refused,
+  refuse,
+  TOO_LARGE,
+  UNAUTHORIZED,
+} from './replies.js'
+import {
+  createVersions,
+  type NamedVersion,
+  OTHER_VERSION,
+  type Versions,
+  versionReply,
+} from './versions.js'
 
 export interface RpcRouteOptions {
   readonly path: string
-  readonly versions: ReadonlyMap<string, Served>
+  readonly versions: Versions
   readonly identity: Identity
   readonly dispatch: Dispatch
   readonly maxBodyBytes: number
   readonly drain: Drain
-  readonly refused: (status: number) => void
+  readonly refused: Refused
 }
 
 /**
@@ -30,8 +43,8 @@ export function createRpcRoute(options: RpcRouteOptions): Direct {
   const admit = createAdmission(options)
   const proceed = (exchange: Begun, caller: Caller | undefined): void => {
     const admitted = admit(exchange.request, caller)
-    if ('status' in admitted) refuse(exchange.response, admitted, options.refused)
-    else answer(options, { caller: admitted.caller, served: admitted.served, ...exchange })
+    if ('reply' in admitted) turnAway(options, exchange, admitted)
+    else answer(options, { ...admitted, ...exchange })
   }
   return (request, response) => {
     if (!isAt(options.path, request.url)) return false
@@ -69,21 +82,37 @@ function isAt(path: string, url: string | undefined): boolean {
 
 interface Admitted {
   readonly caller: Caller
-  readonly served: Served
+  readonly spoken: NamedVersion
+}
+
+/** `version` is the label of what was asked for, where it came to that. */
+interface TurnedAway {
+  readonly reply: JsonReply
+  readonly version?: string
+}
+
+function turnAway(
+  { refused }: RpcRouteOptions,
+  { response }: Begun,
+  { reply, version }: TurnedAway,
+): void {
+  refuse(response, reply, (status, _, remote) => refused(status, version, remote))
 }
 
 /** Decides from the headers alone, in the order that §6.1 and §8.3 set. */
 function createAdmission(
   options: RpcRouteOptions,
-): (request: IncomingMessage, caller: Caller | undefined) => Admitted | JsonReply {
+): (request: IncomingMessage, caller: Caller | undefined) => Admitted | TurnedAway {
   const pickVersion = createVersions(options.versions)
   const wrongVersion = versionReply(options.versions)
   return (request, caller) => {
-    if (caller === undefined) return UNAUTHORIZED
-    const served = pickVersion(oneHeader(request, VERSION_HEADER))
-    if (served === undefined) return wrongVersion
-    if (!isJson(request)) return NOT_JSON
-    return announcesMore(request, options.maxBodyBytes) ? TOO_LARGE : { caller, served }
+    if (caller === undefined) return { reply: UNAUTHORIZED }
+    const spoken = pickVersion(oneHeader(request, VERSION_HEADER))
+    if (spoken === undefined) return { reply: wrongVersion, version: OTHER_VERSION }
+    const version = spoken.name
+    if (!isJson(request)) return { reply: NOT_JSON, version }
+    if (announcesMore(request, options.maxBodyBytes)) return { reply: TOO_LARGE, version }
+    return { caller, spoken }
   }
 }
 
@@ -101,17 +130,18 @@ interface Begun {
 type Exchange = Admitted & Begun
 
 function answer(options: RpcRouteOptions, exchange: Exchange): void {
-  const { request, response } = exchange
+  const { request, response, spoken } = exchange
   if (request.headers.expect !== undefined) response.writeContinue()
   void readBody(request, options.maxBodyBytes).then((body) => {
-    if (body === 'too_large') refuse(response, TOO_LARGE, options.refused)
-    else if (body !== 'cut') return call(options, exchange, body)
+    if (body === 'too_large') {
+      turnAway(options, exchange, { reply: TOO_LARGE, version: spoken.name })
+    } else if (body !== 'cut') return call(options, exchange, body)
     return undefined
   })
 }
 
 async function call(options: RpcRouteOptions, exchange: Exchange, bytes: Buffer): Promise<void> {
-  const { request, response, caller, served } = exchange
+  const { request, response, caller, spoken } = exchange
   const closed = new Cancellation()
   options.drain.enter()
   response.on('close', () => {
@@ -121,7 +151,8 @@ async function call(options: RpcRouteOptions, exchange: Exchange, bytes: Buffer)
   const traceparent = oneHeader(request, 'traceparent')
   const reply = await options.dispatch({
     bytes,
-    served,
+    served: spoken.version.served,
+    version: spoken.name,
     caller,
     connection: { closed },
     traceparent,

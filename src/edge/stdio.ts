@@ -15,6 +15,8 @@ export interface StdioOptions {
   /** Nothing but JSON-RPC is written to it. */
   readonly output: Writable
   readonly served: Served
+  /** The name of the protocol version that is spoken. */
+  readonly version: string
   readonly caller: Caller
   readonly dispatch: Dispatch
   /** The longest line that is read, in bytes. */
@@ -88,8 +90,9 @@ class Session {
   }
 
   async #answer(bytes: Buffer): Promise<void> {
-    const { dispatch, served, caller } = this.#options
-    const reply = await dispatch({ bytes, served, caller, connection: this.#connection })
+    const { dispatch, served, version, caller } = this.#options
+    const connection = this.#connection
+    const reply = await dispatch({ bytes, served, version, caller, connection })
     if (reply !== undefined) this.#writer.write(reply.text)
   }
 

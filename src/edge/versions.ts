@@ -4,26 +4,40 @@ import type { Served } from '../protocol/serve.js'
 import { compatible } from '../protocol/versions.js'
 import type { JsonReply } from './replies.js'
 
-/** Picks what serves a version header (§8.3.2); undefined where that version is not spoken. */
-export type PickVersion = (header: string | undefined) => Served | undefined
+/** What serves one protocol version. */
+export interface Version {
+  readonly served: Served
+}
 
-/** The first version of the map serves requests that name none. Throws where the map is empty. */
-export function createVersions(versions: ReadonlyMap<string, Served>): PickVersion {
-  const [first] = versions.values()
+/** A version, and the name that the configuration has for it. */
+export interface NamedVersion {
+  readonly name: string
+  readonly version: Version
+}
+
+/** Versions by their names; the first serves requests that name none. */
+export type Versions = ReadonlyMap<string, Version>
+
+/** Picks what serves a version header (§8.3.2); undefined where that version is not spoken. */
+export type PickVersion = (header: string | undefined) => NamedVersion | undefined
+
+/** Throws where the map is empty. */
+export function createVersions(versions: Versions): PickVersion {
+  const named = [...versions].map(([name, version]) => ({ name, version }))
+  const [first] = named
   if (first === undefined) throw new Error('no protocol version to serve')
+  const byName = new Map(named.map((one) => [one.name, one]))
   return (header) => {
     if (header === undefined) return first
-    return versions.get(header) ?? compatibleWith(versions, header)
+    return byName.get(header) ?? named.find(({ name }) => compatible(name, header))
   }
 }
 
-function compatibleWith(versions: ReadonlyMap<string, Served>, header: string): Served | undefined {
-  for (const [version, served] of versions) if (compatible(version, header)) return served
-  return undefined
-}
+/** The label of requests for a version that is not spoken. */
+export const OTHER_VERSION = 'other'
 
-/** The one refusal over HTTP that is a JSON-RPC error although no message has been read. */
-export function versionReply(versions: ReadonlyMap<string, Served>): JsonReply {
+/** Such a refusal is a JSON-RPC error although no message has been read. */
+export function versionReply(versions: Versions): JsonReply {
   const supported = [...versions.keys()]
   const message = `this server speaks ${supported.join(', ')}`
   const error = new A2mError('PROTOCOL_NOT_SUPPORTED', message, { supported })

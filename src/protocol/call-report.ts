@@ -7,6 +7,8 @@ import type { Usage } from './usage.js'
 export interface CallReport {
   /** Undefined where the message named no method that exists. */
   readonly method: Method | undefined
+  /** The protocol version that served it, by its name in the configuration. */
+  readonly version: string
   /** What the caller was told, undefined for a result. A notification has one too, though nobody hears of it. */
   readonly error: A2mError | undefined
   /** Milliseconds from the whole message to the reply, sending not included. */

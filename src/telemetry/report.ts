@@ -5,8 +5,12 @@ export interface Observer {
   /** A whole message is there and is being worked on; `finished` follows for each. */
   started(): void
   finished(report: CallReport): void
-  /** A request was turned away before it became a message, with this HTTP status. */
-  refused(status: number): void
+  /**
+   * A request was turned away before it became a message, with this HTTP status. `version` is the protocol version that it was
+   * for, `other` where that is not spoken; undefined where it did not come to that. `remote` is the address it came from, where
+   * that is still known.
+   */
+  refused(status: number, version?: string, remote?: string): void
 }
 
 /** Tells several observers, in their order. */
@@ -18,8 +22,8 @@ export function observeAll(observers: readonly Observer[]): Observer {
     finished(report) {
       for (const observer of observers) observer.finished(report)
     },
-    refused(status) {
-      for (const observer of observers) observer.refused(status)
+    refused(status, version, remote) {
+      for (const observer of observers) observer.refused(status, version, remote)
     },
   }
 }

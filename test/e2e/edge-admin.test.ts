@@ -87,7 +87,7 @@ test('a key, a token in an error and a secret in a fault are in no log, metric o
     log,
   )
   const { url } = await startEdge(() => NOTHING, {
-    versions: new Map([['a2m/0.1', served]]),
+    versions: new Map([['a2m/0.1', { served }]]),
     identity: createIdentity({ keys: [{ name: 'a', owner: 'alice', sha256, roles: [] }] }),
     observer: observeAll([
       createMetrics({ registry, upstreams: () => [] }),

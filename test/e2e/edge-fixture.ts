@@ -36,7 +36,7 @@ export async function startEdge(
   const reports: CallReport[] = []
   const refusals: number[] = []
   const edge = createHttpEdge({
-    versions: new Map([['a2m/0.1', servedBy(handler)]]),
+    versions: new Map([['a2m/0.1', { served: servedBy(handler) }]]),
     identity: createIdentity(undefined),
     path: '/',
     allowedOrigins: [],

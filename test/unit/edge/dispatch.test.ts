@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createDispatch } from '../../../src/edge/dispatch.js'
 import { createTraces, traceOf } from '../../../src/edge/trace.js'
-import { createVersions } from '../../../src/edge/versions.js'
 import type { CallReport } from '../../../src/protocol/call-report.js'
 import { Cancellation } from '../../../src/protocol/cancellation.js'
 import { A2mError } from '../../../src/protocol/errors.js'
@@ -44,6 +43,7 @@ function setUp(handler: (reached: Reached) => unknown) {
       dispatch({
         bytes: Buffer.from(text),
         served: servedBy(handler),
+        version: 'a2m/0.1',
         caller,
         connection: { closed },
         traceparent,
@@ -67,6 +67,7 @@ test('a call gets its context and makes one report', async () => {
   expect(reports).toEqual([
     {
       method: 'memory/recall',
+      version: 'a2m/0.1',
       error: undefined,
       ms: 5,
       bytesIn: message().length,
@@ -106,7 +107,9 @@ test('an observer that breaks does not break the call', async () => {
   const connection = { closed: new Cancellation() }
   const served = servedBy(() => NOTHING)
   const bytes = Buffer.from(message())
-  expect(await dispatch({ bytes, served, caller, connection })).toHaveProperty('text')
+  expect(await dispatch({ bytes, served, version: 'a2m/0.1', caller, connection })).toHaveProperty(
+    'text',
+  )
 })
 
 test.each([
@@ -160,25 +163,4 @@ test('traces that are made differ and are 32 digits', () => {
   const next = createTraces(() => new Uint8Array(8).fill(0xab))
   expect(next()).toBe(`${'ab'.repeat(8)}0000000000000001`)
   expect(next()).toBe(`${'ab'.repeat(8)}0000000000000002`)
-})
-
-test('a version is served by its own memory, none by the first', () => {
-  const first = servedBy(() => NOTHING)
-  const second = servedBy(() => NOTHING)
-  const third = servedBy(() => NOTHING)
-  const pick = createVersions(
-    new Map([
-      ['a2m/0.1', first],
-      ['a2m/0.2', second],
-      ['a2m/1.4', third],
-    ]),
-  )
-  expect(pick(undefined)).toBe(first)
-  expect(pick('a2m/0.1')).toBe(first)
-  expect(pick('a2m/0.2')).toBe(second)
-  expect(pick('a2m/1.0')).toBe(third)
-  for (const odd of ['a2m/0.3', 'a2m/2.0', '', 'A2M/0.1', 'a2m/0.1, a2m/0.2', '__proto__']) {
-    expect(pick(odd)).toBeUndefined()
-  }
-  expect(() => createVersions(new Map())).toThrow(/no protocol version/)
 })

@@ -32,6 +32,7 @@ function start(handler: (reached: Reached) => unknown, output: Writable = new Pa
     input,
     output,
     served: servedBy(handler),
+    version: 'a2m/0.1',
     caller: stdioCaller([]),
     dispatch,
     maxLineBytes: 1000,

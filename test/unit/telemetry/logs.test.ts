@@ -26,6 +26,7 @@ const ASK: Ask = {
 }
 const REPORT: CallReport = {
   method: 'memory/recall',
+  version: 'a2m/0.1',
   error: undefined,
   ms: 7.25432,
   bytesIn: 100,

@@ -7,6 +7,7 @@ import { createMetrics, type UpstreamStatus } from '../../../src/telemetry/metri
 
 const REPORT: CallReport = {
   method: 'memory/recall',
+  version: 'a2m/0.1',
   error: undefined,
   ms: 3,
   bytesIn: 100,
