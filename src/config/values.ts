@@ -97,13 +97,23 @@ export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
 }
 
 function unknownKey(key: string, known: readonly string[]): string {
-  const near = known.filter(
-    (name) => distance(name, key) <= (name.length < 4 ? 1 : Math.ceil(name.length / 3)),
-  )
-  const [best] = near.sort((a, b) => distance(a, key) - distance(b, key))
+  const best = nearest(key, known)
   return best === undefined
     ? `unknown key; known here: ${known.join(', ')}`
     : `unknown key; did you mean ${best}?`
+}
+
+/** What to say of a name that stands for nothing: the one that was probably meant, or all there are. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const best = nearest(name, known)
+  return best === undefined ? `there are ${known.join(', ')}` : `did you mean ${best}?`
+}
+
+function nearest(word: string, known: readonly string[]): string | undefined {
+  const near = known.filter(
+    (name) => distance(name, word) <= (name.length < 4 ? 1 : Math.ceil(name.length / 3)),
+  )
+  return near.sort((a, b) => distance(a, word) - distance(b, word))[0]
 }
 
 /** Edits, of one letter each, that turn one word into the other (Levenshtein). */
@@ -118,4 +128,15 @@ function distance(left: string, right: string): number {
     row = next
   }
   return row[right.length] ?? 0
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/
+const BAD_NAME = 'a name is made of letters, digits, - and _, 64 at most'
+
+/** A mapping of names that may stand in metrics and headers to settings. */
+export function named<T extends z.ZodType>(of: T) {
+  return z.record(z.string().regex(NAME), of, {
+    error: ({ code }) =>
+      code === 'invalid_key' ? BAD_NAME : 'must be a mapping of names to settings',
+  })
 }
