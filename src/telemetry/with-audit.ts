@@ -1,0 +1,113 @@
+import { copyWith } from '../protocol/copy.js'
+import { A2mError, CODES, toA2mError } from '../protocol/errors.js'
+import type { Context } from '../protocol/memory.js'
+import { type Method, type ParamsOf, type ResultOf, SPECS } from '../protocol/methods.js'
+import type { OwnerMismatch } from '../protocol/scope.js'
+import type { Served } from '../protocol/serve.js'
+import type { Audit, AuditEntry } from './audit-log.js'
+import { ownersIn } from './audit-owners.js'
+import { doneBy, namesOf } from './audit-rules.js'
+
+export interface AuditOptions {
+  readonly audit: Audit
+  readonly mismatch: OwnerMismatch
+  /** What becomes of writes while the log cannot be written: they go on, or are refused. */
+  readonly onFailure: 'continue' | 'refuse'
+}
+
+/** Errors that say that a caller may not. */
+const REFUSALS: ReadonlySet<number> = new Set([
+  CODES.READ_ONLY,
+  CODES.SCOPE_DENIED,
+  CODES.QUOTA_EXCEEDED,
+])
+
+/** Tells the audit log of every call that writes, however it ends, and of every refusal. It belongs around everything else. */
+export function withAudit(inner: Served, options: AuditOptions): Served {
+  const { audit } = options
+  const refused = <T>(call: Call<Method>, error: T): T => {
+    if (error instanceof A2mError && REFUSALS.has(error.code)) {
+      audit.write({ ...entryOf(call, options), outcome: 'refused', code: error.code })
+    }
+    return error
+  }
+  return {
+    refusal(method, context) {
+      const error = inner.refusal(method, context)
+      return error && refused({ method, context }, error)
+    },
+    recognised: (method, params, context) => inner.recognised(method, params, context),
+    async call(method, params, context) {
+      if (SPECS[method].kind === 'write') return write(inner, { method, params, context }, options)
+      try {
+        return await inner.call(method, params, context)
+      } catch (thrown) {
+        throw refused({ method, params, context }, thrown)
+      }
+    },
+    close: () => inner.close(),
+  }
+}
+
+/** `params` are undefined where the call was refused before anybody looked at them. */
+interface Call<M extends Method> {
+  readonly method: M
+  readonly context: Context
+  readonly params?: ParamsOf<M>
+}
+
+interface Write<M extends Method> extends Call<M> {
+  readonly params: ParamsOf<M>
+}
+
+async function write<M extends Method>(
+  inner: Served,
+  call: Write<M>,
+  options: AuditOptions,
+): Promise<ResultOf<M>> {
+  const { audit, onFailure } = options
+  if (onFailure === 'refuse' && audit.failing) throw unaudited()
+  const effects = new Map<string, string[]>()
+  const touched: Context['touched'] = (effect, ids) => {
+    effects.set(effect, [...(effects.get(effect) ?? []), ...ids])
+  }
+  const entry = entryOf(call, options)
+  try {
+    const result = await inner.call(call.method, call.params, copyWith(call.context, { touched }))
+    const done = doneBy(call.method, result)
+    audit.write({ ...entry, outcome: 'ok', ...done, ...Object.fromEntries(effects) })
+    return result
+  } catch (thrown) {
+    audit.write({ ...entry, ...endingOf(thrown), ...Object.fromEntries(effects) })
+    throw thrown
+  }
+}
+
+function unaudited(): A2mError {
+  return new A2mError(
+    'INTERNAL_ERROR',
+    'the audit log cannot be written, and without it nothing is changed; try again later',
+    { outcome: 'not_sent' },
+  )
+}
+
+/** Who wanted what. Empty lists are left out. */
+function entryOf<M extends Method>(call: Call<M>, { mismatch }: AuditOptions): AuditEntry {
+  const { method, params, context } = call
+  const { caller, trace } = context
+  const named = params === undefined ? {} : withoutEmpty(namesOf(method, params))
+  const owners = ownersIn(params, caller, mismatch)
+  return { trace, caller: caller.name, roles: caller.roles, ...owners, method, ...named }
+}
+
+function withoutEmpty(named: object): object {
+  const entries = Object.entries(named).filter(([, value]) => value?.length !== 0)
+  return Object.fromEntries(entries)
+}
+
+/** `effect` says of a failure whether anything may have changed all the same. */
+function endingOf(thrown: unknown): AuditEntry {
+  const { code, data } = toA2mError(thrown)
+  if (REFUSALS.has(code)) return { outcome: 'refused', code }
+  return { outcome: 'failed', code, effect: data?.['outcome'] }
+}
