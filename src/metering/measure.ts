@@ -108,7 +108,7 @@ function nothing(): Measure {
 }
 
 function named(tiers: readonly (string | undefined)[], vectors = 0): Measure {
-  const different = new Set(tiers.filter((tier) => tier !== undefined && tier !== ''))
+  const different = new Set(tiers.flatMap((tier) => tier || []))
   if (different.size === 0 && vectors === 0) return NOTHING
   return { ...NOTHING, vectors, tiers: [...different] }
 }

@@ -1,0 +1,67 @@
+import {
+  closeSync,
+  fdatasync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { isSegment, type Segment, segmentNumber } from './lane.js'
+
+/** What the spool asks of a file system. All but `sync` is done at once: a write into the system's memory takes less than handing it on. */
+export interface SpoolFiles {
+  /** Makes a file that must not be there yet. */
+  create(path: string): number
+  /** Returns how many of the bytes were taken. */
+  write(file: number, bytes: Uint8Array): number
+  truncate(file: number, size: number): void
+  /** Resolves when the file is where it survives loss of power. */
+  sync(file: number): Promise<void>
+  close(file: number): void
+  remove(path: string): void
+  /** The segments in a folder, oldest first. */
+  list(folder: string): readonly Segment[]
+}
+
+const datasync = promisify(fdatasync)
+
+export function systemFiles(durability: 'normal' | 'full'): SpoolFiles {
+  return {
+    create(path) {
+      const file = openSync(path, 'ax', 0o600)
+      if (durability === 'full') syncFolder(dirname(path))
+      return file
+    },
+    write: (file, bytes) => writeSync(file, bytes),
+    truncate: (file, size) => ftruncateSync(file, size),
+    sync: (file) => datasync(file),
+    close: (file) => closeSync(file),
+    remove: (path) => unlinkSync(path),
+    list,
+  }
+}
+
+/** A new file survives only where its folder has been written too. */
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function list(folder: string): readonly Segment[] {
+  return readdirSync(folder)
+    .filter(isSegment)
+    .sort()
+    .map((name) => {
+      const path = join(folder, name)
+      return { number: segmentNumber(name), path, bytes: statSync(path).size }
+    })
+}
