@@ -151,7 +151,10 @@ function createParts(options: FederationOptions, told: () => void): Parts {
     trust,
     width,
     locks: new KeyedLock(clock),
-    blame: events.blame,
+    blame(upstream, what, count) {
+      if (what === 'foreign_record') trust.noteMixing(upstream)
+      events.blame(upstream, what, count)
+    },
     observeFusion: events.fusion,
     step,
   }

@@ -10,6 +10,7 @@ export type Distrust = (upstream: string) => ReadonlySet<string>
 export class Trust {
   readonly #proven = new Map<string, Set<Capability>>()
   readonly #untrue = new Map<string, Set<Capability>>()
+  readonly #mixing = new Set<string>()
   #revision = 0
 
   /** Counts up whenever an upstream loses a capability. */
@@ -28,6 +29,15 @@ export class Trust {
   distrust(upstream: string, capability: Capability): void {
     enter(this.#untrue, upstream, capability)
     this.#revision++
+  }
+
+  /** Whether an upstream has given records of owners that were not asked for, so that its counts are not one owner's either. */
+  mixes(upstream: string): boolean {
+    return this.#mixing.has(upstream)
+  }
+
+  noteMixing(upstream: string): void {
+    this.#mixing.add(upstream)
   }
 
   readonly untrueOf: Distrust = (upstream) => this.#untrue.get(upstream) ?? NONE
