@@ -9,6 +9,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.js'
 import { Tokenizer } from '../text/tokenizer.js'
 import { createRegistry, type Registry } from '../upstreams/registry.js'
 import type { Reached } from '../upstreams/upstream.js'
+import { type Auditing, openAuditing } from './auditing.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { openEngines } from './engines.js'
@@ -23,6 +24,7 @@ export interface Core {
   readonly federation: Federation
   /** The federation as edges serve it. */
   readonly served: Pushing
+  readonly auditing: Auditing | undefined
   readonly registry: Registry
   readonly standing: Standing
   readonly metrics: Metrics
@@ -34,12 +36,13 @@ export async function openCore(config: Config, deps: AppDeps, closers: Closers):
   const standing = new Standing(config.federation.upstreams)
   const metricRegistry = new MetricRegistry()
   const metrics = createMetrics({ registry: metricRegistry, upstreams: () => standing.all() })
+  const auditing = await openAuditing({ config, deps, metricRegistry, closers })
   const opening = { config, deps, standing, metrics, closers }
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
-  const served = serving({ config, federation, deps })
-  return { federation, served, registry, standing, metrics, metricRegistry }
+  const served = serving({ config, federation, deps, auditing })
+  return { federation, served, auditing, registry, standing, metrics, metricRegistry }
 }
 
 interface Opening {

@@ -94,5 +94,6 @@ function observer({ config, deps, core }: EdgeParts): Observer {
   const { log, clock } = deps
   const failures = createFailureLog({ log, clock, everyMs: FAILURE_LOG_MS })
   const calls = config.log.calls ? [createCallLog(log)] : []
-  return observeAll([core.metrics, failures, ...calls])
+  const strangers = core.auditing === undefined ? [] : [core.auditing.strangers]
+  return observeAll([core.metrics, failures, ...calls, ...strangers])
 }

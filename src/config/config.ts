@@ -1,3 +1,5 @@
+import type { AuditConfig } from './audit.js'
+
 /** One API key. `owner` "*" may act for every owner; `sha256` is the key's digest in lower-case hexadecimal. */
 export interface ApiKey {
   readonly name: string
@@ -151,4 +153,6 @@ export interface Config {
   readonly log: { readonly level: LogLevel; readonly calls: boolean }
   readonly federation: FederationConfig
   readonly events: EventsConfig
+  /** Undefined: none is kept. */
+  readonly audit: AuditConfig | undefined
 }

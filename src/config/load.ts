@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { toAudit } from './audit.js'
 import type { Config, FederationConfig, ModelConfig, ModelsConfig, TierConfig } from './config.js'
 import { EMBEDDED } from './embedded.js'
 import { type Environment, fillIn } from './environment.js'
@@ -89,6 +90,7 @@ function finish(file: ConfigFile, place: Place): Config {
       maxAge: file.events.max_age,
       tail: file.events.tail ? { interval: file.events.tail_interval } : undefined,
     },
+    audit: file.audit && toAudit(file.audit, dataDir),
   }
   checkRules(config)
   return deepFreeze(config)

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { refuseTakenAuditFile } from './audit.js'
 import {
   type ApiKey,
   type AuthConfig,
@@ -21,6 +22,7 @@ export function checkRules(config: Config): void {
   refuseTakenPath(listen.path)
   refuseSharedListener(config)
   refuseSharedStores(config)
+  refuseTakenAuditFile(config)
   refuseMixedOwners(federation.upstreams, auth)
   refuseMissingModel(config)
   for (const tier of federation.tiers) checkTier(tier, config)

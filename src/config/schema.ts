@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { auditSchema } from './audit.js'
 import { LOG_LEVELS } from './config.js'
 import {
   duration,
@@ -185,6 +186,7 @@ export const fileSchema = strict({
   tiers: named(tier).optional(),
   recall: recall.prefault({}),
   events: events.prefault({}),
+  audit: auditSchema.optional(),
 })
 
 export type ConfigFile = z.output<typeof fileSchema>

@@ -1,0 +1,49 @@
+import { join, resolve } from 'node:path'
+import type { z } from 'zod'
+import { type Config, STATE_FILE } from './config.js'
+import { ConfigError } from './errors.js'
+import { lifetime, oneOf, size, strict, text, whole } from './values.js'
+
+/** The audit log: a file of JSON Lines, and those before it that are full or old. */
+export interface AuditConfig {
+  /** Absolute. */
+  readonly path: string
+  /** In bytes. */
+  readonly maxSize: number
+  /** In ms; undefined: a file is closed by its size alone. */
+  readonly maxAge: number | undefined
+  /** Full files that are kept. */
+  readonly keep: number
+  /** What becomes of writes while it cannot be written. */
+  readonly onFailure: 'continue' | 'refuse'
+}
+
+export const auditSchema = strict({
+  path: text.default('audit.jsonl'),
+  max_size: size.default(64 * 1024 * 1024),
+  max_age: lifetime.optional(),
+  keep: whole(1, 10_000).default(10),
+  on_failure: oneOf(['continue', 'refuse']).default('continue'),
+})
+
+/** Relative paths are in `data_dir`. */
+export function toAudit(file: z.output<typeof auditSchema>, dataDir: string): AuditConfig {
+  return {
+    path: resolve(dataDir, file.path),
+    maxSize: file.max_size,
+    maxAge: file.max_age,
+    keep: file.keep,
+    onFailure: file.on_failure,
+  }
+}
+
+/** Throws where the file of the log is one that the gateway writes something else to. */
+export function refuseTakenAuditFile({ audit, dataDir, federation }: Config): void {
+  if (audit === undefined) return
+  const { upstreams } = federation
+  const stores = upstreams.flatMap(({ connect }) =>
+    connect.kind === 'store' ? [connect.path] : [],
+  )
+  if (![join(dataDir, STATE_FILE), ...stores].includes(audit.path)) return
+  throw new ConfigError(['audit', 'path'], 'is already the file of a database; name another')
+}
