@@ -6,7 +6,7 @@ import { createHttpEdge } from '../edge/http.js'
 import type { HttpListener } from '../edge/listener.js'
 import { serveStdio } from '../edge/stdio.js'
 import { createTraces } from '../edge/trace.js'
-import { createIdentity, stdioCaller } from '../identity/identity.js'
+import { type Identity, stdioCaller } from '../identity/identity.js'
 import { PROTOCOL } from '../protocol/versions.js'
 import { createCallLog, createFailureLog } from '../telemetry/call-log.js'
 import { type Observer, observeAll } from '../telemetry/report.js'
@@ -26,17 +26,18 @@ export interface EdgeParts {
   readonly config: Config
   readonly deps: AppDeps
   readonly core: Core
+  readonly identity: Identity
 }
 
 /** The callers' listener. */
 export function publicEdge(parts: EdgeParts): HttpListener {
-  const { config, deps, core } = parts
-  const { listen, allowedOrigins, auth, limits } = config
+  const { config, deps, core, identity } = parts
+  const { listen, allowedOrigins, limits } = config
   const { clock, randomBytes } = deps
   const { federation, served } = core
   return createHttpEdge({
     versions: new Map([[PROTOCOL, { served }]]),
-    identity: createIdentity(auth),
+    identity,
     path: listen.path,
     allowedOrigins,
     limits: {

@@ -5,6 +5,7 @@ import { Closers } from './closers.js'
 import { openCore } from './core.js'
 import type { AppDeps } from './deps.js'
 import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
+import { openAppIdentity } from './identity.js'
 import { ListenError, type ListenerName } from './listen-error.js'
 import { type Report, reportOf } from './report.js'
 
@@ -30,7 +31,9 @@ export interface App {
 export async function openApp(config: Config, deps: AppDeps): Promise<App> {
   const closers = new Closers()
   try {
-    return createApp({ config, deps, core: await openCore(config, deps, closers) }, closers)
+    const identity = await openAppIdentity(config, { ...deps, accessOf: () => undefined })
+    const core = await openCore(config, deps, closers)
+    return createApp({ config, deps, core, identity }, closers)
   } catch (thrown) {
     await closers.close()
     throw thrown

@@ -9,7 +9,8 @@ import { createTraces } from '../edge/trace.js'
 import { type Pushing, withPush } from '../edge/with-push.js'
 import { withWake } from '../edge/with-wake.js'
 import { Listeners } from '../events/listeners.js'
-import { createIdentity, type KeyEntry, stdioCaller } from '../identity/identity.js'
+import type { KeyEntry } from '../identity/api-keys.js'
+import { createIdentity, stdioCaller } from '../identity/identity.js'
 import { type Contract, withContract } from '../protocol/contract.js'
 import { type Context, GATEWAY_ROLE, type Memory, type Scope } from '../protocol/memory.js'
 import { withScope } from '../protocol/scope.js'
@@ -118,7 +119,7 @@ function createEdge(options: StoreAppOptions, { served, observer }: Serving): Ht
   const keys = tokenSha256 === undefined ? undefined : [holder(tokenSha256)]
   return createHttpEdge({
     versions: new Map([[PROTOCOL, { served }]]),
-    identity: createIdentity(keys && { keys }),
+    identity: createIdentity(keys && { keys }, { clock }),
     path: '/',
     allowedOrigins: [],
     limits: HTTP_LIMITS,

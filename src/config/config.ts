@@ -1,12 +1,7 @@
 import type { AuditConfig } from './audit.js'
-
-/** One API key. `owner` "*" may act for every owner; `sha256` is the key's digest in lower-case hexadecimal. */
-export interface ApiKey {
-  readonly name: string
-  readonly owner: string
-  readonly sha256: string
-  readonly roles: readonly string[]
-}
+import type { AuthConfig, TlsConfig } from './auth.js'
+import type { QuotasConfig } from './quotas.js'
+import type { VersionConfig } from './versions.js'
 
 /** How an upstream is reached: over HTTP, as a child on stdio, or as a built-in store (absolute path of its file). */
 export type ConnectConfig =
@@ -91,6 +86,15 @@ export interface FederationConfig {
   readonly recall: RecallConfig
 }
 
+/** A federation beside the one at the top of the file. */
+export interface NamedFederation {
+  readonly name: string
+  /** Absolute: a folder of its own for its state and its built-in stores. */
+  readonly dataDir: string
+  readonly federation: FederationConfig
+  readonly events: EventsConfig
+}
+
 /** The event log: how many events are kept and for how many ms, and every how many ms those of upstreams are read, if at all. */
 export interface EventsConfig {
   readonly keep: number
@@ -103,12 +107,6 @@ export const STATE_FILE = 'gateway.db'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
-
-/** Who may call. Absent: everybody on this machine. */
-export interface AuthConfig {
-  readonly keys: readonly ApiKey[]
-  readonly ownerMismatch: 'deny' | 'ignore'
-}
 
 /** What one request may cost. Times in ms. */
 export interface LimitsConfig {
@@ -138,7 +136,12 @@ export interface ModelsConfig {
 /** The whole configuration, checked, with every default filled in and frozen. */
 export interface Config {
   readonly name: string
-  readonly listen: { readonly host: string; readonly port: number; readonly path: string }
+  readonly listen: {
+    readonly host: string
+    readonly port: number
+    readonly path: string
+    readonly tls: TlsConfig | undefined
+  }
   readonly admin: { readonly host: string; readonly port: number } | undefined
   /** Absolute. */
   readonly dataDir: string
@@ -147,12 +150,18 @@ export interface Config {
   readonly allowedOrigins: readonly string[]
   readonly auth: AuthConfig | undefined
   readonly limits: LimitsConfig
+  /** Undefined: callers may use as much as they like. */
+  readonly quotas: QuotasConfig | undefined
   readonly models: ModelsConfig
   /** What makes summaries; with `model`, `models.summarize` is there. */
   readonly summarize: 'extractive' | 'model' | 'off'
   readonly log: { readonly level: LogLevel; readonly calls: boolean }
   readonly federation: FederationConfig
   readonly events: EventsConfig
+  /** In the order of the file. */
+  readonly federations: readonly NamedFederation[]
+  /** At least one; the first serves requests that name none. */
+  readonly versions: readonly VersionConfig[]
   /** Undefined: none is kept. */
   readonly audit: AuditConfig | undefined
 }

@@ -1,21 +1,24 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { auditSchema } from './audit.js'
+import { auth, tls } from './auth.js'
 import { LOG_LEVELS } from './config.js'
+import { quotas } from './quotas.js'
 import {
   duration,
   expected,
+  httpUrl,
+  isHttpUrl,
   lifetime,
+  named,
   oneOf,
-  refused,
   size,
   strict,
   text,
   whole,
 } from './values.js'
+import { versions } from './versions.js'
 
-const NAME = /^[A-Za-z0-9_-]{1,64}$/
-const BAD_NAME = 'a name is made of letters, digits, - and _, 64 at most'
 const port = whole(0, 65_535)
 const host = text.refine(isHost, 'must be a host name or an address, without scheme or port')
 const mib = 1024 * 1024
@@ -24,44 +27,13 @@ function isHost(written: string): boolean {
   return isIP(written) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(written)
 }
 
-/** The address of an upstream. Its text is never repeated in a message, since it may hold what the environment gave. */
-const upstreamUrl = text
-  .refine(isHttpUrl, 'must be an http:// or https:// URL')
-  .refine(
-    (url) => !isHttpUrl(url) || new URL(url).username + new URL(url).password === '',
-    'must not carry a user or password; put a token into auth.bearer',
-  )
-
-function isHttpUrl(written: string): boolean {
-  return URL.canParse(written) && /^https?:$/.test(new URL(written).protocol)
-}
-
 const origin = text.refine(
   (written) => isHttpUrl(written) && new URL(written).origin === written,
   'must be an origin such as https://app.example: scheme, host and port, in lower case, without a path',
 )
 
-const apiKey = strict({
-  name: text,
-  owner: text,
-  sha256: z
-    .string('must be text; put it in quotes')
-    .regex(
-      /^[0-9a-fA-F]{64}$/,
-      'must be a SHA-256 in 64 hexadecimal digits; `a2m-gateway keys new` makes one',
-    )
-    .toLowerCase(),
-  roles: z.array(text).default([]),
-})
-
-const auth = strict({
-  keys: z.array(apiKey, expected('must be a list of keys')).min(1, 'must hold at least one key'),
-  owner_mismatch: oneOf(['deny', 'ignore']).default('deny'),
-  jwt: refused('tokens signed by an issuer are not supported by this version; use keys'),
-})
-
 const model = strict({
-  url: upstreamUrl,
+  url: httpUrl,
   model: text,
   auth: strict({ bearer: text }).optional(),
   timeout: duration.default(20_000),
@@ -76,7 +48,7 @@ const owner = z
   .pipe(oneOf(['parameter', 'none']))
 
 const upstream = strict({
-  url: upstreamUrl.optional(),
+  url: httpUrl.optional(),
   auth: strict({ bearer: text }).optional(),
   connections: whole(1, 1024).optional(),
   command: z.array(text, 'must be a list: the program, then its arguments').min(1).optional(),
@@ -143,12 +115,14 @@ const limits = strict({
   shutdown_timeout: duration.default(10_000),
 })
 
-function named<T extends z.ZodType>(of: T) {
-  return z.record(z.string().regex(NAME), of, {
-    error: ({ code }) =>
-      code === 'invalid_key' ? BAD_NAME : 'must be a mapping of names to settings',
-  })
+/** What one federation is made of, at the top of the file and under each name of `federations`. */
+const federation = {
+  upstreams: named(upstream).optional(),
+  tiers: named(tier).optional(),
+  recall: recall.prefault({}),
+  events: events.prefault({}),
 }
+export const federationSchema = strict(federation)
 
 /** The file as it is written, with the defaults of single values; what one value demands of another is in `rules.ts`. */
 export const fileSchema = strict({
@@ -160,6 +134,7 @@ export const fileSchema = strict({
       .string()
       .regex(/^\/[\w./~-]*$/, 'must be a path such as / or /a2m')
       .default('/'),
+    tls: tls.optional(),
   }).prefault({}),
   admin: z
     .preprocess(
@@ -176,20 +151,21 @@ export const fileSchema = strict({
   allowed_origins: z.array(origin, 'must be a list of origins').default([]),
   auth: auth.optional(),
   limits: limits.prefault({}),
+  quotas: quotas.optional(),
   models: strict({ prompt: model.optional(), summarize: model.optional() }).prefault({}),
   summarize: oneOf(['extractive', 'model', 'off']).optional(),
   log: strict({
     level: oneOf(LOG_LEVELS).default('info'),
     calls: z.boolean('must be true or false').default(true),
   }).prefault({}),
-  upstreams: named(upstream).optional(),
-  tiers: named(tier).optional(),
-  recall: recall.prefault({}),
-  events: events.prefault({}),
+  ...federation,
+  federations: named(federationSchema).default({}),
+  versions,
   audit: auditSchema.optional(),
 })
 
 export type ConfigFile = z.output<typeof fileSchema>
+export type FederationFile = z.output<typeof federationSchema>
 export type ModelFile = z.output<typeof model>
 export type UpstreamFile = z.output<typeof upstream>
 export type TierFile = z.output<typeof tier>

@@ -12,10 +12,10 @@ export interface NewKey {
 /** Makes an API key of 256 random bits; the prefix lets people and secret scanners tell what it is. */
 export function newKey(randomBytes: (size: number) => Uint8Array): NewKey {
   const key = PREFIX + Buffer.from(randomBytes(KEY_BYTES)).toString('base64url')
-  return { key, sha256: digest(key).toString('hex') }
+  return { key, sha256: digestHex(key) }
 }
 
-/** The SHA-256 of a key as it is written after `Bearer`. A key holds 256 random bits, so no slow hash is needed. */
-export function digest(key: string): Buffer {
-  return hash('sha256', key, 'buffer')
+/** The SHA-256, in hexadecimal, of a key as it is written after `Bearer`. A key holds 256 random bits, so no slow hash is needed. */
+export function digestHex(key: string): string {
+  return hash('sha256', key, 'hex')
 }

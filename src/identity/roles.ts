@@ -1,5 +1,5 @@
 import { type Access, accessOf, type RoleDefinitions } from '../protocol/access.js'
-import type { AccessOf } from './identity.js'
+import type { AccessOf } from './caller.js'
 
 /**
  * Compiles roles, once for each set of them: callers with the same roles have the very same access, so that what is worked out

@@ -88,7 +88,10 @@ test('a key, a token in an error and a secret in a fault are in no log, metric o
   )
   const { url } = await startEdge(() => NOTHING, {
     versions: new Map([['a2m/0.1', { served }]]),
-    identity: createIdentity({ keys: [{ name: 'a', owner: 'alice', sha256, roles: [] }] }),
+    identity: createIdentity(
+      { keys: [{ name: 'a', owner: 'alice', sha256, roles: [] }] },
+      { clock: systemClock },
+    ),
     observer: observeAll([
       createMetrics({ registry, upstreams: () => [] }),
       createCallLog(log),

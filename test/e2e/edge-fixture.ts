@@ -37,7 +37,7 @@ export async function startEdge(
   const refusals: number[] = []
   const edge = createHttpEdge({
     versions: new Map([['a2m/0.1', { served: servedBy(handler) }]]),
-    identity: createIdentity(undefined),
+    identity: createIdentity(undefined, { clock: systemClock }),
     path: '/',
     allowedOrigins: [],
     limits: HTTP_LIMITS,

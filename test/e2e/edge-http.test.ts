@@ -5,6 +5,7 @@ import { HTTP_LIMITS } from '../../src/edge/http.js'
 import { createIdentity } from '../../src/identity/identity.js'
 import { newKey } from '../../src/identity/keys.js'
 import { A2mError } from '../../src/protocol/errors.js'
+import { systemClock } from '../../src/protocol/time.js'
 import { meets } from '../support/meets.js'
 import {
   head,
@@ -101,12 +102,15 @@ test.each([
 
 const alice = newKey(randomBytes)
 const bob = newKey(randomBytes)
-const identity = createIdentity({
-  keys: [
-    { name: 'a', owner: 'alice', sha256: alice.sha256, roles: [] },
-    { name: 'b', owner: 'bob', sha256: bob.sha256, roles: [] },
-  ],
-})
+const identity = createIdentity(
+  {
+    keys: [
+      { name: 'a', owner: 'alice', sha256: alice.sha256, roles: [] },
+      { name: 'b', owner: 'bob', sha256: bob.sha256, roles: [] },
+    ],
+  },
+  { clock: systemClock },
+)
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 test('without valid credentials the answer is one and the same, whatever else is wrong', async () => {

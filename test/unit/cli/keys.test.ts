@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/load.js'
 import { createIdentity } from '../../../src/identity/identity.js'
+import { systemClock } from '../../../src/protocol/time.js'
 import { runHere } from '../../support/fake-terminal.js'
 
 const load = (text: string) => loadConfig({ text, file: 'a.yaml', env: {}, cwd: '/srv' })
@@ -12,7 +13,9 @@ test('the entry that is printed lets the key in that is printed', async () => {
   const [key = ''] = stdout.split('\n')
   const entry = stdout.split('\n').find((line) => line.startsWith('    - '))
   const { auth } = load(`auth:\n  keys:\n${entry}\n`)
-  expect(createIdentity(auth).authenticate({ authorization: [`Bearer ${key}`] })).toEqual({
+  expect(
+    createIdentity(auth, { clock: systemClock }).authenticate({ authorization: [`Bearer ${key}`] }),
+  ).toEqual({
     name: 'null',
     roles: ['agent'],
     scope: { kind: 'owners', owners: [owner] },

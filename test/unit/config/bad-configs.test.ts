@@ -155,21 +155,16 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'allowed_origins[0]: must be an origin such as https://app.example: scheme, host and port, in lower case, without a path',
   ],
   ['no keys', 'auth: { keys: [] }', 'auth.keys: must hold at least one key'],
-  ['auth without keys', 'auth: {}', 'auth.keys: is missing'],
-  [
-    'signed tokens',
-    'auth: { jwt: [] }',
-    'auth.jwt: tokens signed by an issuer are not supported by this version; use keys',
-  ],
+  ['auth of nobody', 'auth: {}', 'auth: lets nobody in; it needs keys, jwt or mtls'],
   [
     'a digest that is none',
     `auth: { keys: [${key('a', 'abc')}] }`,
     'auth.keys[0].sha256: must be a SHA-256 in 64 hexadecimal digits; `a2m-gateway keys new` makes one',
   ],
   [
-    'two keys of one name',
-    `auth: { keys: [${key('a', SHA)}, ${key('a', OTHER)}] }`,
-    'auth.keys[1].name: another key is called a',
+    'keys of one name and other owners',
+    `auth: { keys: [${key('a', SHA)}, ${key('a', OTHER, 'b')}] }`,
+    "auth.keys[1].owner: another key of a has other owners; keys of one name are one caller's and agree",
   ],
   [
     'two names of one key, in either case',
@@ -253,7 +248,7 @@ const CASES: readonly (readonly [string, string, string])[] = [
   [
     'confined callers at a store without owners',
     `${web(', owner: none')}\nauth: { keys: [${key('root', SHA, '*')}, ${key('b', OTHER)}] }`,
-    "upstreams.a.owner: none keeps nobody's records apart, and the key b is confined to one owner; add access: read-only",
+    "upstreams.a.owner: none keeps nobody's records apart, and the key b is confined to its own; add access: read-only",
   ],
   [
     'a tier of nowhere',

@@ -21,6 +21,16 @@ describe('no file at all', () => {
       dataDir: '/srv/data',
       durability: 'normal',
       events: { keep: 10_000, maxAge: 604_800_000, tail: undefined },
+      federations: [],
+      versions: [
+        {
+          name: 'a2m/0.1',
+          serves: { kind: 'federation', federation: 'default' },
+          deprecated: undefined,
+          sunset: undefined,
+          link: undefined,
+        },
+      ],
       allowedOrigins: [],
       auth: undefined,
       limits: {
@@ -158,6 +168,9 @@ test('a digest is compared in lower case', () => {
   const { auth } = load(`auth: { keys: [{ name: a, owner: "*", sha256: "${sha256}" }] }`)
   expect(auth).toEqual({
     keys: [{ name: 'a', owner: '*', sha256: sha256.toLowerCase(), roles: [] }],
+    jwt: [],
+    mtls: undefined,
+    leeway: 30_000,
     ownerMismatch: 'deny',
   })
 })

@@ -2,22 +2,26 @@ import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createIdentity, stdioCaller } from '../../../src/identity/identity.js'
-import { digest, newKey } from '../../../src/identity/keys.js'
+import { digestHex, newKey } from '../../../src/identity/keys.js'
 
+const clock = { now: () => 0 }
 const agent = newKey(randomBytes)
 const service = newKey(randomBytes)
-const identity = createIdentity({
-  keys: [
-    { name: 'agent', owner: 'alice', sha256: agent.sha256, roles: ['agent'] },
-    { name: 'service', owner: '*', sha256: service.sha256.toUpperCase(), roles: ['gateway'] },
-  ],
-})
+const identity = createIdentity(
+  {
+    keys: [
+      { name: 'agent', owner: 'alice', sha256: agent.sha256, roles: ['agent'] },
+      { name: 'service', owner: '*', sha256: service.sha256.toUpperCase(), roles: ['gateway'] },
+    ],
+  },
+  { clock },
+)
 
 test('a new key is 256 bits in base64url behind its prefix, and its hash is of all of it', () => {
   const { key, sha256 } = newKey(() => new Uint8Array(32).fill(255))
   expect(key).toBe(`a2m_${'_'.repeat(42)}8`)
   expect(sha256).toBe(createHash('sha256').update(key).digest('hex'))
-  expect(digest(key).toString('hex')).toBe(sha256)
+  expect(digestHex(key)).toBe(sha256)
   expect(newKey(randomBytes).key).not.toBe(newKey(randomBytes).key)
 })
 
@@ -66,12 +70,16 @@ test('no text that is not a key makes a caller', () => {
 })
 
 test('where keys are configured but none is, nobody gets in', () => {
-  expect(createIdentity({ keys: [] }).authenticate({ authorization: [] })).toBeUndefined()
-  expect(createIdentity({ keys: [] }).authenticate({ authorization: ['Bearer x'] })).toBeUndefined()
+  expect(
+    createIdentity({ keys: [] }, { clock }).authenticate({ authorization: [] }),
+  ).toBeUndefined()
+  expect(
+    createIdentity({ keys: [] }, { clock }).authenticate({ authorization: ['Bearer x'] }),
+  ).toBeUndefined()
 })
 
 test('without credentials configured everyone is the anonymous caller of ownerless records', () => {
-  const open = createIdentity(undefined)
+  const open = createIdentity(undefined, { clock })
   for (const headers of [[], ['Bearer x'], ['a', 'b']]) {
     expect(open.authenticate({ authorization: headers })).toEqual({
       name: 'anonymous',
@@ -88,10 +96,12 @@ test('a caller on stdio may name any owner, and has no role that it was not give
 
 test('a hash that is none, or that two keys share, is refused by the name of the key', () => {
   const entry = { name: 'a', owner: 'x', roles: [] }
-  expect(() => createIdentity({ keys: [{ ...entry, sha256: 'abc' }] })).toThrow(/key a: sha256/)
+  expect(() => createIdentity({ keys: [{ ...entry, sha256: 'abc' }] }, { clock })).toThrow(
+    /key a: sha256/,
+  )
   const twice = [
     { ...entry, sha256: agent.sha256 },
     { ...entry, name: 'b', sha256: agent.sha256.toUpperCase() },
   ]
-  expect(() => createIdentity({ keys: twice })).toThrow(/keys a and b/)
+  expect(() => createIdentity({ keys: twice }, { clock })).toThrow(/keys a and b/)
 })
