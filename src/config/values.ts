@@ -16,6 +16,18 @@ export function expected(problem: string) {
 /** A text that must say something. */
 export const text = z.string(expected('must be text; put it in quotes')).min(1, 'must not be empty')
 
+/** The address of a server. Its text is never repeated in a message, since it may hold what the environment gave. */
+export const httpUrl = text
+  .refine(isHttpUrl, 'must be an http:// or https:// URL')
+  .refine(
+    (url) => !isHttpUrl(url) || new URL(url).username + new URL(url).password === '',
+    'must not carry a user or password; put a token into auth.bearer',
+  )
+
+export function isHttpUrl(written: string): boolean {
+  return URL.canParse(written) && /^https?:$/.test(new URL(written).protocol)
+}
+
 /** `500ms`, `2s`, `5m` or `1h` as ms, more than nothing and at most a day. */
 export const duration = z
   .unknown()

@@ -1,10 +1,10 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { ConfigError, type Path } from './errors.js'
 
-/** A file as plain values, and the names under one of its top keys in the order in which they are written. */
+/** A file as plain values, and the names at one path of keys in the order in which they are written. */
 export interface ParsedFile {
   readonly value: unknown
-  readonly order: (key: string) => readonly string[]
+  readonly order: (...path: readonly string[]) => readonly string[]
 }
 
 /** Reads YAML 1.2. Throws a `ConfigError` on anything that is not, on a key that stands twice, and on tags of its own. */
@@ -18,7 +18,7 @@ export function parseYaml(text: string): ParsedFile {
     )
   }
   refuseTwins(document.contents, [])
-  return { value: plain(document), order: (key) => namesUnder(document.get(key, true)) }
+  return { value: plain(document), order: (...path) => namesUnder(document.getIn(path, true)) }
 }
 
 /** Nesting beyond the stack is thrown as a RangeError. */
