@@ -8,6 +8,7 @@ import { addHealthRoutes, type Readiness } from './health.js'
 import { createListener, type HttpListener } from './listener.js'
 import { type Refused, refusalReply, sendJson } from './replies.js'
 import { createRpcRoute } from './rpc-route.js'
+import type { TlsDoor } from './tls.js'
 import { createTraces } from './trace.js'
 import type { Versions } from './versions.js'
 
@@ -33,6 +34,8 @@ export interface HttpEdgeOptions {
   /** Every protocol version that is spoken and what serves it. */
   readonly versions: Versions
   readonly identity: Identity
+  /** Encrypts the listener; without it, it is for a proxy or this machine. */
+  readonly tls?: TlsDoor | undefined
   /** Where JSON-RPC is taken, beginning with a slash. */
   readonly path: string
   readonly allowedOrigins: readonly string[]
@@ -59,6 +62,7 @@ export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
   const { maxBodyBytes } = limits
   const listener = createListener({
     guard: options,
+    tls: options.tls,
     patience: { ...limits, silenceMs: limits.requestMs + limits.callMs },
     drain,
     refused,

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Drain } from './drain.js'
 import { type Admits, createGuard, type Guard, isLoopback } from './guard.js'
 import { FORBIDDEN, NOT_FOUND, type Refused, refusalReply, refuse, sendJson } from './replies.js'
+import type { TlsDoor } from './tls.js'
 
 /** How long the other side of a connection may take, in ms. */
 interface Patience {
@@ -35,6 +36,7 @@ export type Direct = (request: IncomingMessage, response: ServerResponse) => boo
 
 export interface ListenerOptions {
   readonly guard: Guard
+  readonly tls?: TlsDoor | undefined
   readonly patience: Patience
   readonly drain: Drain
   /** Asked before any route. */
@@ -51,7 +53,7 @@ export interface Listener extends HttpListener {
 const GRACE_MS = 250
 
 export function createListener(options: ListenerOptions): Listener {
-  const { drain, patience } = options
+  const { drain, tls } = options
   let admits: Admits = createGuard(options.guard, 'loopback')
   const app = Fastify({
     logger: false,
@@ -61,8 +63,8 @@ export function createListener(options: ListenerOptions): Listener {
       sendJson(reply.raw, refusalReply(400, 'bad request'))
     },
     serverFactory: (handler) =>
-      serverFor(patience, (request, response) => {
-        if (drain.draining) response.setHeader('connection', 'close')
+      serverFor(options, (request, response) => {
+        if (drain.draining || tls?.isOutdated(request)) response.setHeader('connection', 'close')
         if (!admits(request)) return refuse(response, FORBIDDEN, options.refused)
         if (!options.direct?.(request, response)) handler(request, response)
       }),
@@ -72,7 +74,7 @@ export function createListener(options: ListenerOptions): Listener {
     app,
     async listen(host, port) {
       await app.listen({ host, port })
-      const address = addressOf(app.server)
+      const address = addressOf(app.server, tls === undefined ? 'http' : 'https')
       admits = createGuard(options.guard, isLoopback(address.host) ? 'loopback' : 'network')
       return address
     },
@@ -83,18 +85,19 @@ export function createListener(options: ListenerOptions): Listener {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Who asks before sending content may or may not send it when refused, so such a connection cannot be used again. */
-function serverFor(patience: Patience, handler: Handler): Server {
+function serverFor({ patience, tls }: ListenerOptions, handler: Handler): Server {
   const { headersMs, requestMs, silenceMs } = patience
-  const server = createServer(
-    {
-      headersTimeout: Math.min(headersMs, requestMs),
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.ceil(Math.min(1000, headersMs / 4)),
-      keepAliveTimeout: 72_000,
-      noDelay: true,
-    },
-    handler,
-  )
+  const settings = {
+    headersTimeout: Math.min(headersMs, requestMs),
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.ceil(Math.min(1000, headersMs / 4)),
+    keepAliveTimeout: 72_000,
+    noDelay: true,
+  }
+  const server =
+    tls === undefined
+      ? createServer(settings, handler)
+      : tls.createServer({ ...settings, handshakeTimeout: headersMs }, handler)
   server.timeout = silenceMs
   server.on('checkContinue', (request, response) => {
     response.setHeader('connection', 'close')
@@ -136,11 +139,11 @@ function answerErrorsAsJson(app: FastifyInstance): void {
   })
 }
 
-function addressOf(server: Server): Address {
+function addressOf(server: Server, scheme: 'http' | 'https'): Address {
   const bound = server.address()
   if (bound === null || typeof bound === 'string') throw new Error('not bound to a port')
   const { address: host, port, family } = bound
-  return { host, port, url: `http://${family === 'IPv6' ? `[${host}]` : host}:${port}/` }
+  return { host, port, url: `${scheme}://${family === 'IPv6' ? `[${host}]` : host}:${port}/` }
 }
 
 async function closeGracefully(app: FastifyInstance, drain: Drain, limitMs: number): Promise<void> {

@@ -17,6 +17,7 @@ import {
   TOO_LARGE,
   UNAUTHORIZED,
 } from './replies.js'
+import type { TlsDoor } from './tls.js'
 import {
   createVersions,
   type NamedVersion,
@@ -29,6 +30,7 @@ export interface RpcRouteOptions {
   readonly path: string
   readonly versions: Versions
   readonly identity: Identity
+  readonly tls?: TlsDoor | undefined
   readonly dispatch: Dispatch
   readonly maxBodyBytes: number
   readonly drain: Drain
@@ -57,12 +59,13 @@ export function createRpcRoute(options: RpcRouteOptions): Direct {
 
 /** Who most callers are is known at once; what must first be asked for, a new key of an issuer say, is waited for. */
 function whenKnown(
-  { identity, drain }: RpcRouteOptions,
+  { identity, drain, tls }: RpcRouteOptions,
   { request, response }: Begun,
   then: (caller: Caller | undefined) => void,
 ): void {
   const authorization = headerValues(request.rawHeaders, 'authorization')
-  const caller = identity.authenticate({ authorization })
+  const certificate = tls?.certificateOf(request)
+  const caller = identity.authenticate({ authorization, certificate })
   if (!(caller instanceof Promise)) {
     then(caller)
     return
