@@ -74,7 +74,7 @@ async function write<M extends Method>(
   const entry = entryOf(call, options)
   try {
     const result = await inner.call(call.method, call.params, copyWith(call.context, { touched }))
-    const done = doneBy(call.method, result)
+    const done = withoutEmpty(doneBy(call.method, result) ?? {})
     audit.write({ ...entry, outcome: 'ok', ...done, ...Object.fromEntries(effects) })
     return result
   } catch (thrown) {
