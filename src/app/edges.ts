@@ -6,12 +6,13 @@ import { createHttpEdge } from '../edge/http.js'
 import type { HttpListener } from '../edge/listener.js'
 import { serveStdio } from '../edge/stdio.js'
 import { createTraces } from '../edge/trace.js'
-import { type Identity, stdioCaller } from '../identity/identity.js'
+import { stdioCaller } from '../identity/identity.js'
 import { PROTOCOL } from '../protocol/versions.js'
 import { createCallLog, createFailureLog } from '../telemetry/call-log.js'
 import { type Observer, observeAll } from '../telemetry/report.js'
 import type { Core } from './core.js'
 import type { AppDeps } from './deps.js'
+import type { Entrance } from './entrance.js'
 import { profileForAnyone, readinessOf, upstreamStates } from './report.js'
 
 /** The most lines of stdio that are worked on at once. */
@@ -26,18 +27,19 @@ export interface EdgeParts {
   readonly config: Config
   readonly deps: AppDeps
   readonly core: Core
-  readonly identity: Identity
+  readonly entrance: Entrance
 }
 
 /** The callers' listener. */
 export function publicEdge(parts: EdgeParts): HttpListener {
-  const { config, deps, core, identity } = parts
+  const { config, deps, core, entrance } = parts
   const { listen, allowedOrigins, limits } = config
   const { clock, randomBytes } = deps
   const { federation, served } = core
   return createHttpEdge({
     versions: new Map([[PROTOCOL, { served }]]),
-    identity,
+    identity: entrance.identity,
+    tls: entrance.tls,
     path: listen.path,
     allowedOrigins,
     limits: {

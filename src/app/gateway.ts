@@ -5,7 +5,7 @@ import { Closers } from './closers.js'
 import { openCore } from './core.js'
 import type { AppDeps } from './deps.js'
 import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
-import { openAppIdentity } from './identity.js'
+import { openEntrance } from './entrance.js'
 import { ListenError, type ListenerName } from './listen-error.js'
 import { type Report, reportOf } from './report.js'
 
@@ -23,6 +23,12 @@ export interface App {
   serveStdio(input: Readable, output: Writable): Promise<void>
   /** Asks every upstream anew what it is, then tells. */
   report(): Promise<Report>
+  /**
+   * Takes callers, roles and certificates from another configuration without dropping a connection; gives the keys of the file
+   * under which something has changed that counts only from the next start on. Rejects, and changes nothing, where they cannot
+   * be used.
+   */
+  reload(next: Config): Promise<readonly string[]>
   /** Calls under way are finished within the configuration's limit. */
   close(): Promise<void>
 }
@@ -31,9 +37,9 @@ export interface App {
 export async function openApp(config: Config, deps: AppDeps): Promise<App> {
   const closers = new Closers()
   try {
-    const identity = await openAppIdentity(config, { ...deps, accessOf: () => undefined })
+    const entrance = await openEntrance(config, deps)
     const core = await openCore(config, deps, closers)
-    return createApp({ config, deps, core, identity }, closers)
+    return createApp({ config, deps, core, entrance }, closers)
   } catch (thrown) {
     await closers.close()
     throw thrown
@@ -67,6 +73,7 @@ function createApp(parts: EdgeParts, closers: Closers): App {
       await Promise.all(core.registry.upstreams.map((upstream) => upstream.refresh()))
       return reportOf(config, core.federation.report())
     },
+    reload: (next) => parts.entrance.reload(next),
     close: () => closers.close(),
   }
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Addresses } from '../app/gateway.js'
 import type { Config } from '../config/config.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
+import { reloadWhenAsked } from './reload.js'
 import { onListener, orClose, serveUntilStopped } from './server.js'
 import { depsFor } from './system.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
@@ -9,6 +10,7 @@ import { port } from './values.js'
 
 const EXAMPLES = `
 Ready means: "listening on http://HOST:PORT/" and "admin on http://HOST:PORT/" on stderr, and GET /health/ready says 200.
+SIGHUP reads the configuration again: keys, issuers, roles and certificates are replaced without dropping a connection.
 SIGTERM and SIGINT let calls under way finish, within limits.shutdown_timeout; a second signal ends at once.
 
 Examples:
@@ -29,7 +31,9 @@ export function addServe(program: Command, terminal: Terminal): void {
 async function serve(options: ConfigOptions, terminal: Terminal): Promise<void> {
   const config = await readConfig(options, terminal)
   const { openApp } = await import('../app/gateway.js')
-  const app = await openApp(config, depsFor(config, terminal))
+  const deps = depsFor(config, terminal)
+  const app = await openApp(config, deps)
+  if (options.config !== undefined) reloadWhenAsked(app, options, { terminal, log: deps.log })
   announce(await orClose(app, app.listen()), config, terminal)
   await serveUntilStopped(onListener(app), config.limits.shutdownTimeout, terminal)
 }

@@ -12,6 +12,8 @@ export interface Terminal {
   readonly stderr: Writable
   /** Calls `stop` at the first signal to end; a second one ends the process at once. */
   readonly onStop: (stop: (signal: string) => void) => void
+  /** Calls `reload` whenever the process is asked to read its configuration again; until then, being asked ends it. */
+  readonly onReload: (reload: () => void) => void
 }
 
 /** Colours where the stream is a terminal and `NO_COLOR` is not set; otherwise functions that change nothing. */

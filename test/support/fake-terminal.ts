@@ -22,7 +22,15 @@ export async function runHere(argv: readonly string[], faked: Faked = {}): Promi
   stdin.end(input)
   const stdout = new PassThrough()
   const stderr = new PassThrough()
-  const code = await run(argv, { env, cwd, stdin, stdout, stderr, onStop: () => {} })
+  const code = await run(argv, {
+    env,
+    cwd,
+    stdin,
+    stdout,
+    stderr,
+    onStop: () => {},
+    onReload: () => {},
+  })
   return { code, stdout: await collected(stdout), stderr: await collected(stderr) }
 }
 

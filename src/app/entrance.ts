@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../config/config.js'
+import { TlsDoor } from '../edge/tls.js'
+import type { AccessOf } from '../identity/caller.js'
+import type { Identity } from '../identity/identity.js'
+import type { AppDeps } from './deps.js'
+import { openAppIdentity } from './identity.js'
+import { readTls } from './tls.js'
+
+/** Who is let in, and how the callers' listener shows itself: what can be changed while a gateway serves. */
+export interface Entrance {
+  readonly identity: Identity
+  /** Undefined where the listener is not encrypted. */
+  readonly tls: TlsDoor | undefined
+  /**
+   * Takes callers, roles and certificates from another configuration, all of them or, where it rejects, none. Gives the keys
+   * of the file under which something else has changed since the start, which counts only from the next start on.
+   */
+  reload(next: Config): Promise<readonly string[]>
+}
+
+/** Rejects with a `ConfigError` where a file of keys or certificates cannot be used. */
+export async function openEntrance(
+  config: Config,
+  { clock, log }: Pick<AppDeps, 'clock' | 'log'>,
+): Promise<Entrance> {
+  const { tls: files } = config.listen
+  const tls = files && new TlsDoor(await readTls(files))
+  const identity = await openAppIdentity(config, { clock, log, accessOf: accessFor(config) })
+  return {
+    identity,
+    tls,
+    async reload(next) {
+      const letIn = await identity.prepare(next, accessFor(next))
+      const material = next.listen.tls && (await readTls(next.listen.tls))
+      letIn()
+      if (material !== undefined) tls?.renew(material)
+      return lasting(config, next)
+    },
+  }
+}
+
+function accessFor(_config: Config): AccessOf {
+  return () => undefined
+}
+
+/** What the keys of a configuration are called in its file, where that is not the same word with underscores. */
+const IN_FILE: Readonly<Record<string, string>> = { federation: 'upstreams, tiers or recall' }
+
+/** What differs and stays as it was until the next start. */
+function lasting(started: Config, next: Config): readonly string[] {
+  const before = withoutEntrance(started)
+  const after = withoutEntrance(next)
+  return Object.keys(after)
+    .filter((key) => !isDeepStrictEqual(Reflect.get(before, key), Reflect.get(after, key)))
+    .map((key) => IN_FILE[key] ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+}
+
+/** All that a reload does not take over. Whether there is TLS, and whether clients are asked for certificates, is settled at the start. */
+function withoutEntrance({ auth, listen, ...rest }: Config): object {
+  const { tls, ...address } = listen
+  return {
+    ...rest,
+    roles: undefined,
+    listen: { ...address, tls: tls && { asks: tls.ca !== undefined } },
+    auth: auth && { ownerMismatch: auth.ownerMismatch },
+  }
+}
