@@ -63,7 +63,7 @@ async function run(
     return await probe({
       upstream: name,
       memory: connect.kind === 'store' ? checked(memory) : memory,
-      owners: owner ?? 'parameter',
+      owners: owner === 'none' ? 'none' : 'parameter',
       line: connect.kind === 'http' ? 'request-reply' : 'two-way',
       mark: `a2m-probe-${Buffer.from(randomBytes(6)).toString('hex')}`,
       context: () => ({ ...cleaning(), cancellation: stop }),

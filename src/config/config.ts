@@ -1,6 +1,7 @@
 import type { AuditConfig } from './audit.js'
 import type { AuthConfig, TlsConfig } from './auth.js'
 import type { QuotasConfig } from './quotas.js'
+import type { SigningConfig } from './signing.js'
 import type { VersionConfig } from './versions.js'
 
 /** How an upstream is reached: over HTTP, as a child on stdio, or as a built-in store (absolute path of its file). */
@@ -31,8 +32,10 @@ export type ConnectConfig =
 export interface UpstreamConfig {
   readonly name: string
   readonly connect: ConnectConfig
-  /** How a caller's owner reaches it: as the `owner` parameter, or not at all. */
-  readonly owner: 'parameter' | 'none' | undefined
+  /** How a caller's owner reaches it: as the `owner` parameter, as the subject of a token, or not at all. */
+  readonly owner: 'parameter' | 'token' | 'none' | undefined
+  /** Whom tokens for it are for; undefined: the origin of its URL. */
+  readonly audience?: string | undefined
   readonly access: 'read-only' | 'read-write' | undefined
   /** `foreign` where the upstream numbers its records itself; undefined: when it is read-only and no built-in store. */
   readonly ids: 'own' | 'foreign' | undefined
@@ -164,4 +167,5 @@ export interface Config {
   readonly versions: readonly VersionConfig[]
   /** Undefined: none is kept. */
   readonly audit: AuditConfig | undefined
+  readonly signing: SigningConfig
 }

@@ -8,6 +8,7 @@ import { type FilePlace, inOrder, toEvents, toFederation, toFederations } from '
 import { toQuotas } from './quotas.js'
 import { checkRules } from './rules.js'
 import { type ConfigFile, fileSchema, type ModelFile } from './schema.js'
+import { toSigning } from './signing.js'
 import { foremost } from './values.js'
 import { checkVersions } from './version-rules.js'
 import { toVersions } from './versions.js'
@@ -84,6 +85,7 @@ function finish(file: ConfigFile, place: Place): Config {
     federations: toFederations(file.federations, { ...place, dataDir }),
     versions: toVersions(file.versions && inOrder(file.versions, place.order('versions'))),
     audit: file.audit && toAudit(file.audit, dataDir),
+    signing: toSigning(file.signing, file.name),
   }
   checkRules(config)
   checkVersions(config, file.upstreams === undefined ? 'nothing' : 'upstreams')

@@ -6,6 +6,7 @@ import { type Config, STATE_FILE } from './config.js'
 import { ConfigError } from './errors.js'
 import { checkFederation } from './federation-rules.js'
 import { within } from './federations.js'
+import { refuseTakenKeyFile } from './signing.js'
 import { qualified, viewsOf } from './views.js'
 
 /** What one value of the configuration demands of another. Throws a `ConfigError` at the first that does not hold. */
@@ -17,6 +18,7 @@ export function checkRules(config: Config): void {
   refuseSharedListener(config)
   refuseSharedStores(config)
   refuseTakenAuditFile(config)
+  refuseTakenKeyFile(config)
   refuseMissingModel(config)
   for (const view of viewsOf(config)) within(view.path, () => checkFederation(view.config))
 }

@@ -4,6 +4,7 @@ import { auditSchema } from './audit.js'
 import { auth, tls } from './auth.js'
 import { LOG_LEVELS } from './config.js'
 import { quotas } from './quotas.js'
+import { signing } from './signing.js'
 import {
   duration,
   expected,
@@ -40,12 +41,12 @@ const model = strict({
 })
 
 const owner = z
-  .string('must be parameter or none')
+  .string('must be parameter, token or none')
   .refine(
-    (way) => way !== 'token' && way !== 'metadata',
-    'token and metadata are not supported by this version; use parameter or none',
+    (way) => way !== 'metadata',
+    'metadata is not supported by this version; use parameter, token or none',
   )
-  .pipe(oneOf(['parameter', 'none']))
+  .pipe(oneOf(['parameter', 'token', 'none']))
 
 const upstream = strict({
   url: httpUrl.optional(),
@@ -58,6 +59,7 @@ const upstream = strict({
   path: text.optional(),
   metric: oneOf(['cosine', 'dot', 'l2']).optional(),
   owner: owner.optional(),
+  audience: text.optional(),
   access: oneOf(['read-only', 'read-write']).optional(),
   ids: oneOf(['own', 'foreign']).optional(),
   timeout: duration.default(2000),
@@ -162,6 +164,7 @@ export const fileSchema = strict({
   federations: named(federationSchema).default({}),
   versions,
   audit: auditSchema.optional(),
+  signing: signing.prefault({}),
 })
 
 export type ConfigFile = z.output<typeof fileSchema>

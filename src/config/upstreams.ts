@@ -17,6 +17,7 @@ export function toUpstream(name: string, file: UpstreamFile, around: Surrounding
     name,
     connect: toConnect(name, file, around),
     owner,
+    audience: file.audience,
     access,
     ids,
     timeout,

@@ -3,18 +3,20 @@ import { Fault } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
 import { type Method, type ParamsOf, type ResultOf, SPECS } from '../protocol/methods.js'
 import { printRequest } from '../protocol/rpc.js'
-import type { Outgoing, Response, Wire } from './wire.js'
+import type { Outgoing, Response, Vouch, Wire } from './wire.js'
 
 /**
  * The memory at the other end of a wire. Request ids are this client's own and count up from 1. Rejects with the `A2mError`
- * that the server answered with, as it is, or with a `Fault`.
+ * that the server answered with, as it is, or with a `Fault`. Where there is a `vouch`, every call carries what it says.
  */
-export function createClient(wire: Wire): Memory {
+export function createClient(wire: Wire, vouch?: Vouch): Memory {
   let lastId = 0
   return {
     async call(method, params, context) {
       const id = ++lastId
-      return readResult(method, id, await wire.send(outgoing(id, { method, params, context })))
+      const bearer = vouch === undefined ? undefined : await vouch(context)
+      const message = outgoing(id, { method, params, context, bearer })
+      return readResult(method, id, await wire.send(message))
     },
     close: () => wire.close(),
   }
@@ -24,15 +26,18 @@ interface Call<M extends Method> {
   readonly method: M
   readonly params: ParamsOf<M>
   readonly context: Context
+  readonly bearer: string | undefined
 }
 
-function outgoing<M extends Method>(id: number, { method, params, context }: Call<M>): Outgoing {
+function outgoing<M extends Method>(id: number, call: Call<M>): Outgoing {
+  const { method, params, context, bearer } = call
   const { kind } = SPECS[method]
   return {
     id,
     text: printRequest(id, method, params),
     deadline: context.deadline,
     cancellation: context.cancellation,
+    bearer,
     repetition: kind === 'read' || kind === 'describe' ? 'harmless' : 'harmful',
   }
 }

@@ -34,6 +34,16 @@ export function statusFault(status: number): Fault {
   return new Fault(kind, `the upstream answered with status ${status}: ${meaning}`, outcome)
 }
 
+/** The same where the call carried a token that the gateway had signed itself. */
+export function vouchedFault(status: number): Fault {
+  if (status !== 401 && status !== 403) return statusFault(status)
+  return new Fault(
+    'unavailable',
+    `the upstream answered with status ${status}: it refused the token that the gateway signed; it has to trust this gateway as an issuer, read its keys, and be the audience`,
+    'not_sent',
+  )
+}
+
 function otherMeaning(status: number): Meaning {
   const outcome = 'unknown'
   if (status === 202 || status === 204) {

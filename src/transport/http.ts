@@ -6,14 +6,14 @@ import type { Clock } from '../protocol/time.js'
 import { PROTOCOL, VERSION_HEADER } from '../protocol/versions.js'
 import type { HttpReply } from './http-exchange.js'
 import { HttpPool } from './http-pool.js'
-import { statusFault } from './http-status.js'
+import { statusFault, vouchedFault } from './http-status.js'
 import type { Outgoing, Response, Wait, Wire } from './wire.js'
 
 export interface HttpOptions {
   /** The endpoint, http or https. A user and password in it are not used and appear nowhere. */
   readonly url: URL
   readonly clock: Clock
-  /** The gateway's own credential at this upstream. */
+  /** The gateway's own credential at this upstream, for messages that carry none of theirs. */
   readonly bearer?: string | undefined
   /** The most connections, and so the most requests under way, at once; further ones wait. 32 unless given. */
   readonly connections?: number | undefined
@@ -39,9 +39,10 @@ const DEFAULT_CONNECT_TIMEOUT = 5000
 
 /** Connects when the first request is sent. Redirects are not followed, and nothing of a caller's headers travels along. */
 export function createHttpWire({ url, clock, bearer, ...limits }: HttpOptions): HttpWire {
-  const headers = ['accept', 'application/json', VERSION_HEADER, PROTOCOL]
-  if (bearer !== undefined) headers.push('authorization', `Bearer ${bearer}`)
+  const anonymous = ['accept', 'application/json', VERSION_HEADER, PROTOCOL]
+  const headers = bearer === undefined ? anonymous : withBearer(anonymous, bearer)
   const postHeaders = ['content-type', 'application/json', ...headers]
+  const vouchedHeaders = ['content-type', 'application/json', ...anonymous]
   const path = url.pathname + url.search
   const pool = new HttpPool({
     origin: url.origin,
@@ -69,14 +70,20 @@ export function createHttpWire({ url, clock, bearer, ...limits }: HttpOptions): 
   }
 
   function post(message: Outgoing): Promise<HttpReply> {
+    const { bearer: vouched, text, repetition } = message
+    const headers = vouched === undefined ? postHeaders : withBearer(vouchedHeaders, vouched)
     return pool.exchange({
-      request: { method: 'POST', path, headers: postHeaders, body: message.text },
+      request: { method: 'POST', path, headers, body: text },
       wait: message,
-      repetition: message.repetition,
+      repetition,
       readable: [200, 400],
-      refuse: statusFault,
+      refuse: vouched === undefined ? statusFault : vouchedFault,
     })
   }
+}
+
+function withBearer(headers: readonly string[], bearer: string): string[] {
+  return [...headers, 'authorization', `Bearer ${bearer}`]
 }
 
 /** A 400 counts as an answer where it carries an error of the protocol, such as `-32007` (§8.3.2). */

@@ -1,4 +1,5 @@
 import type { Cancellation } from '../protocol/cancellation.js'
+import type { Context } from '../protocol/memory.js'
 import type { Reply } from '../protocol/rpc.js'
 
 /** How long somebody waits: until an instant, in ms on the monotonic clock, or until it is no longer wanted. */
@@ -13,9 +14,14 @@ export interface Outgoing extends Wait {
   readonly id: number
   /** The whole message, one line. */
   readonly text: string
+  /** The credential that goes along with this message; undefined: the wire's own, where it has one. Over HTTP alone. */
+  readonly bearer?: string | undefined
   /** Whether the server may get this message twice: a read may come again, a write may not. */
   readonly repetition: 'harmless' | 'harmful'
 }
+
+/** Says which credential a message carries that is sent in a context; undefined: the wire's own. */
+export type Vouch = (context: Context) => string | undefined | Promise<string>
 
 /** The answer to a request: a result or an error, read and not yet checked against the method. */
 export type Response = Exclude<Reply, { readonly notification: string }>

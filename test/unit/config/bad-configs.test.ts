@@ -235,16 +235,57 @@ const CASES: readonly (readonly [string, string, string])[] = [
     "upstreams.a.path: gateway.db in data_dir is the gateway's own file; name another",
   ],
   [
-    'the owner as a token',
-    web(', owner: token'),
-    'upstreams.a.owner: token and metadata are not supported by this version; use parameter or none',
+    'tokens for a child',
+    'upstreams: { a: { command: [facts], owner: token } }',
+    'upstreams.a.owner: token goes with url: a child or a store of its own is asked by nobody else, so that parameter keeps owners apart',
+  ],
+  [
+    'tokens for a built-in store',
+    'upstreams: { a: { store: sqlite, path: a.db, owner: token } }',
+    'upstreams.a.owner: token goes with url: a child or a store of its own is asked by nobody else, so that parameter keeps owners apart',
+  ],
+  [
+    'an audience of no tokens',
+    web(', audience: vault'),
+    'upstreams.a.audience: is whom tokens are for; it goes with owner: token',
+  ],
+  [
+    'an empty audience',
+    web(', owner: token, audience: ""'),
+    'upstreams.a.audience: must not be empty',
+  ],
+  ['tokens for ever', 'signing: { lifetime: 2h }', 'signing.lifetime: must be from 2s to 1h'],
+  ['tokens for no time', 'signing: { lifetime: 1s }', 'signing.lifetime: must be from 2s to 1h'],
+  [
+    'keys shorter than their tokens',
+    'signing: { lifetime: 1h, rotate: 30m }',
+    'signing.rotate: must not be shorter than lifetime',
+  ],
+  [
+    'tokens that anyone could sign who can check them',
+    'signing: { algorithm: HS256 }',
+    'signing.algorithm: must be EdDSA or ES256',
+  ],
+  [
+    'a store in the file of the signing keys',
+    'data_dir: d\nupstreams: { a: { store: sqlite, path: signing-keys.json } }',
+    "upstreams.a.path: signing-keys.json in data_dir is the gateway's own file; name another",
+  ],
+  [
+    'the audit log in the file of the signing keys',
+    'audit: { path: signing-keys.json }',
+    "audit.path: signing-keys.json in data_dir is the gateway's own file; name another",
   ],
   [
     'the owner in metadata',
     web(', owner: metadata'),
-    'upstreams.a.owner: token and metadata are not supported by this version; use parameter or none',
+    'upstreams.a.owner: metadata is not supported by this version; use parameter, token or none',
   ],
-  ['the owner elsewhere', web(', owner: header'), 'upstreams.a.owner: must be parameter or none'],
+  [
+    'the owner elsewhere',
+    web(', owner: header'),
+    'upstreams.a.owner: must be parameter or token or none',
+  ],
   [
     'confined callers at a store without owners',
     `${web(', owner: none')}\nauth: { keys: [${key('root', SHA, '*')}, ${key('b', OTHER)}] }`,

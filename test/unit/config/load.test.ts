@@ -21,6 +21,13 @@ describe('no file at all', () => {
       dataDir: '/srv/data',
       durability: 'normal',
       events: { keep: 10_000, maxAge: 604_800_000, tail: undefined },
+      signing: {
+        issuer: 'a2m-gateway',
+        subject: 'a2m-gateway',
+        lifetime: 300_000,
+        rotate: 2_592_000_000,
+        algorithm: 'EdDSA',
+      },
       federations: [],
       versions: [
         {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { statusFault } from '../../../src/transport/http-status.js'
+import { statusFault, vouchedFault } from '../../../src/transport/http-status.js'
 
 const TABLE = [
   [202, 'bad_reply', 'unknown'],
@@ -33,3 +33,19 @@ test('a refused credential says whose it is and where to look', () => {
   expect(statusFault(401).message).toContain("gateway's credential")
   expect(statusFault(403).message).toContain('`auth`')
 })
+
+test.each([401, 403])(
+  'status %i to a signed token says whose token it was, and what has to trust it',
+  (status) => {
+    const fault = vouchedFault(status)
+    expect(fault).toMatchObject({ kind: 'unavailable', outcome: 'not_sent' })
+    expect(fault.message).toContain('trust this gateway as an issuer')
+  },
+)
+
+test.each(TABLE.filter(([status]) => status !== 401 && status !== 403))(
+  'status %i to a signed token says what it says to any',
+  (status) => {
+    expect(vouchedFault(status)).toEqual(statusFault(status))
+  },
+)
