@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from 'commander'
+import { lifetime } from '../config/values.js'
+import { parseInstant } from '../protocol/time.js'
 
 /** Reads a port from the command line; 0 picks a free one. */
 export function port(written: string): number {
@@ -19,6 +21,31 @@ export function list(written: string): readonly string[] {
   if (names.includes('')) throw new InvalidArgumentError('Names are separated by single commas.')
   if (new Set(names).size < names.length) throw new InvalidArgumentError('A name stands twice.')
   return names
+}
+
+/** Reads an owner, several that are separated by commas, or "*" for every one. */
+export function owners(written: string): string | readonly string[] {
+  const [first, ...rest] = list(something(written))
+  if (first === undefined || rest.length === 0) return something(written)
+  if (first === '*' || rest.includes('*')) {
+    throw new InvalidArgumentError('"*" is every owner, and stands alone.')
+  }
+  return [first, ...rest]
+}
+
+/** Reads an instant, or how long from now it is; gives wall time in ms. */
+export function instantFrom(now: () => number): (written: string) => number {
+  return (written) => {
+    const span = lifetime.safeParse(written)
+    const instant = span.success ? now() + span.data : parseInstant(written)
+    if (instant === undefined) {
+      throw new InvalidArgumentError(
+        'It is a duration such as 90d or 12h, or 2027-01-31T00:00:00Z.',
+      )
+    }
+    if (instant <= now()) throw new InvalidArgumentError('It is in the past.')
+    return instant
+  }
 }
 
 /** Reads a SHA-256 in hexadecimal. */

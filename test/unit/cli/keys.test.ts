@@ -38,3 +38,37 @@ test('no two keys are alike, and none is in its own entry', async () => {
   expect(first.stdout.split(key)).toHaveLength(2)
   expect(second.stdout).not.toContain(key)
 })
+
+test('several owners and an end, as a span or an instant', async () => {
+  const args = ['keys', 'new', '--name', 'a', '--owner', 'ann,bob', '--expires']
+  const before = Date.now()
+  const { stdout } = await runHere([...args, '90d'])
+  const entry = stdout.split('\n').find((line) => line.startsWith('    - '))
+  const [key] = load(`auth:\n  keys:\n${entry}\n`).auth?.keys ?? []
+  expect(key?.owner).toEqual(['ann', 'bob'])
+  expect(key?.expires).toBeGreaterThanOrEqual(before + 90 * 86_400_000)
+  expect(key?.expires).toBeLessThan(Date.now() + 90 * 86_400_000 + 1)
+  const told = await runHere([...args, '2999-01-31T00:00:00+01:00', '--json'])
+  expect(JSON.parse(told.stdout).entry.expires).toBe('2999-01-30T23:00:00.000Z')
+})
+
+test.each([
+  ['--owner', 'ann,*', '"*" is every owner, and stands alone'],
+  ['--owner', 'ann,ann', 'stands twice'],
+  ['--expires', '2001-01-01T00:00:00Z', 'in the past'],
+  ['--expires', 'soon', 'a duration such as 90d'],
+  ['--expires', '0d', 'a duration such as 90d'],
+])('%s %s is refused', async (option, value, problem) => {
+  const { code, stderr } = await runHere([
+    'keys',
+    'new',
+    '--name',
+    'a',
+    '--owner',
+    'a',
+    option,
+    value,
+  ])
+  expect(code).toBe(2)
+  expect(stderr).toContain(problem)
+})
