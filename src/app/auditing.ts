@@ -5,7 +5,7 @@ import { AuditLog } from '../telemetry/audit-log.js'
 import { createAuditMetrics } from '../telemetry/audit-metrics.js'
 import { createStrangers } from '../telemetry/audit-strangers.js'
 import type { Observer } from '../telemetry/report.js'
-import { RotatingFile } from '../telemetry/rotating-file.js'
+import { RotatingFile, type Rotation } from '../telemetry/rotating-file.js'
 import type { AuditOptions } from '../telemetry/with-audit.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
@@ -33,8 +33,7 @@ export async function openAuditing(parts: AuditingParts): Promise<Auditing | und
   if (wanted === undefined || deps.purpose === 'look') return undefined
   const { clock, log } = deps
   const { now } = clock
-  await makeFolder(dirname(wanted.path))
-  const file = await RotatingFile.open({ ...wanted, now })
+  const file = await openFile({ ...wanted, now })
   const metrics = createAuditMetrics(metricRegistry)
   const audit = new AuditLog({ file, log, clock, metrics, schedule })
   const strangers = createStrangers({ audit, now, schedule })
@@ -44,6 +43,18 @@ export async function openAuditing(parts: AuditingParts): Promise<Auditing | und
   })
   const { onFailure } = wanted
   return { calls: { audit, mismatch: auth?.ownerMismatch ?? 'deny', onFailure }, strangers }
+}
+
+async function openFile(rotation: Rotation): Promise<RotatingFile> {
+  const { path } = rotation
+  try {
+    await makeFolder(dirname(path))
+    return await RotatingFile.open(rotation)
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const problem = `audit.path: the audit log ${path} cannot be written (${reason})`
+    throw new Error(`${problem}; name another file, or leave the section audit out`)
+  }
 }
 
 /** Keeps no process alive. */
