@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.js'
+import { ConfigError } from '../config/errors.js'
+import { isLoopback } from '../edge/guard.js'
 import { TlsDoor } from '../edge/tls.js'
 import type { AccessOf } from '../identity/caller.js'
 import type { Identity } from '../identity/identity.js'
+import type { Log } from '../telemetry/logs.js'
 import type { AppDeps } from './deps.js'
 import { openAppIdentity } from './identity.js'
 import { readTls } from './tls.js'
@@ -31,6 +34,7 @@ export async function openEntrance(
     identity,
     tls,
     async reload(next) {
+      refuseOpening(config, next)
       const letIn = await identity.prepare(next, accessFor(next))
       const material = next.listen.tls && (await readTls(next.listen.tls))
       letIn()
@@ -38,6 +42,21 @@ export async function openEntrance(
       return lasting(config, next)
     },
   }
+}
+
+/** Says so where what callers show of themselves can be read on the way. `host` is the address that was bound. */
+export function warnOfReadable({ auth, listen }: Config, host: string, log: Log): void {
+  if (auth === undefined || listen.tls !== undefined || isLoopback(host)) return
+  log.warn(
+    { host },
+    'keys and tokens come in readable to whoever is on the way; set listen.tls, or see that a proxy in front ends TLS',
+  )
+}
+
+/** Whether callers are known at all has been promised, in describe, since the start. */
+function refuseOpening(started: Config, next: Config): void {
+  if ((started.auth === undefined) === (next.auth === undefined)) return
+  throw new ConfigError(['auth'], 'comes or goes only with a restart')
 }
 
 function accessFor(_config: Config): AccessOf {

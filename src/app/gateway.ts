@@ -5,7 +5,7 @@ import { Closers } from './closers.js'
 import { openCore } from './core.js'
 import type { AppDeps } from './deps.js'
 import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
-import { openEntrance } from './entrance.js'
+import { openEntrance, warnOfReadable } from './entrance.js'
 import { ListenError, type ListenerName } from './listen-error.js'
 import { type Report, reportOf } from './report.js'
 
@@ -57,7 +57,9 @@ function createApp(parts: EdgeParts, closers: Closers): App {
     async listen() {
       const { listen, admin } = config
       const adminAddress = admin && (await open('admin', adminEdge(parts), admin))
-      return { listen: await open('listen', publicEdge(parts), listen), admin: adminAddress }
+      const address = await open('listen', publicEdge(parts), listen)
+      warnOfReadable(config, address.host, parts.deps.log)
+      return { listen: address, admin: adminAddress }
 
       async function open(name: ListenerName, edge: HttpListener, at: Place): Promise<Address> {
         closers.add(() => edge.close(config.limits.shutdownTimeout))
