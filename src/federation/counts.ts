@@ -4,7 +4,7 @@ import { type Owner, ownerKey } from '../protocol/scope.js'
 import { ask } from './fan-out.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
-import { mixesOwners, type Target } from './plan.js'
+import { mixesOwners, needsOwner, type Target } from './plan.js'
 import { arrive } from './reading.js'
 
 /** Records by tier, in the order of the layout; `stale` holds the tiers of which some upstream told its last known count. */
@@ -55,6 +55,7 @@ async function countAt(
   context: Context,
 ): Promise<ReadonlyMap<string, number> | undefined> {
   if (mixesOwners(source, owner)) return new Map()
+  if (needsOwner(source, owner)) return owner === null ? new Map() : undefined
   const counts = tellsCounts(source, owner)
     ? await describedCounts(parts, source, owner, context)
     : await listedCounts(parts, source, owner, context)

@@ -1,3 +1,4 @@
+import { asksForOneOwner } from '../config/signing.js'
 import type { Clock } from '../protocol/time.js'
 import type { TailStore } from '../state/tails.js'
 import type { Outbound } from '../upstreams/phrasing.js'
@@ -46,8 +47,13 @@ export class Echoes {
   }
 }
 
-/** Whose events are read: whoever declares them and may have other writers. A built-in store in here has none. */
-export function isTailed({ profile, upstream }: Source): boolean {
+/** Whose events are read: whoever declares them, may have other writers, and can be asked for everybody's. */
+export function isTailed(source: Source): boolean {
+  return hasOthersEvents(source) && !asksForOneOwner(source.upstream.config)
+}
+
+/** A built-in store in here has no other writers. */
+export function hasOthersEvents({ profile, upstream }: Source): boolean {
   return profile.capabilities.has('events') && upstream.config.connect.kind !== 'store'
 }
 

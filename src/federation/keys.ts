@@ -7,7 +7,7 @@ import { ask } from './fan-out.js'
 import type { Source } from './layout.js'
 import { holder, type Located } from './locate.js'
 import type { Parts } from './parts.js'
-import { type KeysWanted, mixesOwners, type Target } from './plan.js'
+import { type KeysWanted, mixesOwners, needsOwner, type Target } from './plan.js'
 import { arrive } from './reading.js'
 
 /** A key, and whose. */
@@ -60,7 +60,10 @@ export async function findKeys(
   const silent = new Set(addresses.length === 0 ? [] : absent.keys())
   const held = new Map<string, Located>()
   const look = async (address: Address) => {
-    const asked = keeping.filter((source) => !mixesOwners(source, address.owner))
+    const { owner } = address
+    const apart = keeping.filter((source) => !mixesOwners(source, owner))
+    const asked = apart.filter((source) => !needsOwner(source, owner))
+    if (owner === undefined) for (const { name } of apart.filter(needsOne)) silent.add(name)
     const answers = await Promise.all(
       asked.map((source) => findAt(parts, source, address, { ...options, context })),
     )
@@ -76,6 +79,10 @@ export async function findKeys(
   }
   await Promise.all(addresses.map(look))
   return { held, silent: [...silent] }
+}
+
+function needsOne(source: Source): boolean {
+  return needsOwner(source, undefined)
 }
 
 /** What one upstream holds at a key; undefined where it did not say. */

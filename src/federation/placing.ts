@@ -201,12 +201,16 @@ function lasting(carried: Carried | undefined): Carried | undefined {
   }
 }
 
-/** Entries by destination, in the order in which destinations come up. */
+/**
+ * Entries by destination, in the order in which destinations come up. One call of an upstream that goes by tokens can be for one
+ * owner alone.
+ */
 export function partsOf(items: readonly Placed[]): Part[] {
-  return [...grouped(items, ({ source }) => source)].map(([source, part]) => ({
-    source,
-    items: part,
-  }))
+  return [...grouped(items, ({ source }) => source)].flatMap(([source, part]) =>
+    source.upstream.config.owner === 'token'
+      ? [...byOwner(part).values()].map((own) => ({ source, items: own }))
+      : [{ source, items: part }],
+  )
 }
 
 /** Entries by owner, null where they have none. */

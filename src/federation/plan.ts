@@ -1,3 +1,4 @@
+import { asksForOneOwner } from '../config/signing.js'
 import { A2mError, invalidParams } from '../protocol/errors.js'
 import { EXTENSION } from '../protocol/extension.js'
 import type { Where } from '../protocol/matches.js'
@@ -56,7 +57,8 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
   const tiers = wantedTiers(layout, wanted)
   const skipped = new Map<string, string>()
   const targets: Target[] = []
-  const { keys, embeddings, nearest } = wanted
+  const unnamed = new Map<string, string>()
+  const { keys, embeddings, nearest, owner } = wanted
   if (tiers.size === 0) return { targets, skipped, absent: absentFrom(layout, tiers) }
   for (const source of layout.sources) {
     const here = source.tiers.filter((tier) => tiers.has(tier))
@@ -64,13 +66,17 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
     const reason = whySkipped(source, here, wanted)
     if (reason !== undefined) skipped.set(source.name, reason)
     else if (where === undefined) skipped.set(source.name, 'the ids are not its')
+    else if (needsOwner(source, owner)) unnamed.set(source.name, UNNAMED)
     else {
       const vector = whyNotNearest(source, nearest) === undefined ? nearest?.vector : undefined
       targets.push({ source, tiers: here, where, embeddings, keyPrefix: keys?.prefix, vector })
     }
   }
-  return { targets, skipped, absent: absentFrom(layout, tiers) }
+  const absent = absentFrom(layout, tiers)
+  return { targets, skipped, absent: unnamed.size === 0 ? absent : new Map([...absent, ...unnamed]) }
 }
+
+const UNNAMED = 'it is asked for one owner at a time, and none was named'
 
 /** Those that are mapped to one of the tiers, or to none yet and so might have any. */
 function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<string, string> {
@@ -93,6 +99,7 @@ function whySkipped(
   if (keys !== undefined && !keys.mayHold(source)) return 'it keeps no keys'
   const incomparable = nearest?.words ? undefined : whyNotNearest(source, nearest)
   if (incomparable !== undefined) return incomparable
+  if (owner === null && needsOwner(source, owner)) return 'it keeps records of owners alone'
   return mixesOwners(source, owner) ? 'it does not keep owners apart' : undefined
 }
 
@@ -108,6 +115,14 @@ export function mixesOwners(source: Source, owner: Owner): boolean {
   if (typeof owner !== 'string' || source.owners === 'apart') return false
   const { access, owner: way } = source.upstream.config
   return source.writable || !(access === 'read-only' || way === 'none')
+}
+
+/**
+ * An upstream that is shown tokens of owners, and no credential that speaks for everybody, cannot be asked about everybody's
+ * records, and never holds one without an owner.
+ */
+export function needsOwner({ upstream: { config } }: Source, owner: Owner): boolean {
+  return typeof owner !== 'string' && asksForOneOwner(config)
 }
 
 function wantedTiers(layout: Layout, { tier, where }: Wanted): ReadonlySet<string> {

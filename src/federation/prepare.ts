@@ -7,7 +7,7 @@ import { ownerKey } from '../protocol/scope.js'
 import type { Outbound } from '../upstreams/phrasing.js'
 import type { Layout, Source, TierLayout } from './layout.js'
 import type { Parts } from './parts.js'
-import { mixesOwners, reserved, tierNamed } from './plan.js'
+import { mixesOwners, needsOwner, reserved, tierNamed } from './plan.js'
 
 /** An entry that has passed every check that needs no upstream, with the id that it will have if it makes a record. */
 export interface Prepared extends Outbound {
@@ -68,6 +68,11 @@ export function homeOf({ entry, path, tier }: Prepared): Source {
   if (mixesOwners(tier.home, entry.owner ?? null)) {
     throw invalidParams(
       `${path}.tier: "${tier.name}" lives at ${tier.home.name}, which does not keep owners apart`,
+    )
+  }
+  if (needsOwner(tier.home, entry.owner ?? null)) {
+    throw invalidParams(
+      `${path}.owner: name one; "${tier.name}" lives at ${tier.home.name}, which keeps records of owners alone`,
     )
   }
   return tier.home

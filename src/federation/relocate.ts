@@ -17,7 +17,7 @@ import {
 } from './locate.js'
 import { type Journey, type Moving, moveAll, stepsOf } from './moves.js'
 import type { Parts } from './parts.js'
-import { mixesOwners } from './plan.js'
+import { mixesOwners, needsOwner } from './plan.js'
 import { onTheirWay, unfinished } from './unfinished-moves.js'
 
 export interface Relocation {
@@ -135,6 +135,9 @@ function whyStuck(
   }
   if (mixesOwners(home, holder(record))) {
     return invalidParams(`"${tier.name}" lives at ${home.name}, which does not keep owners apart`)
+  }
+  if (needsOwner(home, holder(record))) {
+    return invalidParams(`"${tier.name}" lives at ${home.name}, which keeps records of owners alone`)
   }
   return undefined
 }

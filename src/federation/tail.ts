@@ -2,7 +2,7 @@ import { A2mError, CODES } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { ResultOf } from '../protocol/methods.js'
 import type { WrittenRecord } from './chronicle.js'
-import { isTailed } from './echoes.js'
+import { hasOthersEvents, isTailed } from './echoes.js'
 import { ask } from './fan-out.js'
 import type { Source } from './layout.js'
 import { holder, type Located, locateAt } from './locate.js'
@@ -73,7 +73,10 @@ export class Tail {
   /** Each upstream by itself: a slow one keeps none waiting. */
   #turn(): void {
     const { parts, interval, random } = this.#options
-    for (const source of parts.layout().sources.filter(isTailed)) this.#begin(source)
+    for (const source of parts.layout().sources.filter(hasOthersEvents)) {
+      if (isTailed(source)) this.#begin(source)
+      else this.#note(source.name, 'its events are everybody’s, and it is asked for one owner at a time')
+    }
     this.#timer = setTimeout(() => this.#turn(), interval * (0.8 + 0.4 * random())).unref()
   }
 
