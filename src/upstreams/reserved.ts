@@ -9,6 +9,18 @@ import type { Entry, MemoryRecord } from '../protocol/records.js'
 import { parseInstant } from '../protocol/time.js'
 import type { UpstreamProfile } from './profile.js'
 
+/** In metadata at an upstream that knows no owners: whose a record is, and that it had metadata without any members. */
+export const OWNER_MEMBER = `${EXTENSION}-owner`
+export const EMPTY_MEMBER = `${EXTENSION}-empty`
+
+const RESERVED = [EXTENSION, OWNER_MEMBER, EMPTY_MEMBER] as const
+
+/** The first name in metadata, or in a \`where\`, that is not a caller's to set or to test. */
+export function reservedIn(named: unknown): string | undefined {
+  if (typeof named !== 'object' || named === null) return undefined
+  return RESERVED.find((name) => Object.hasOwn(named, name))
+}
+
 /** What reserved metadata holds; `bare` where the record had no metadata of its own. */
 const reservedSchema = carriedSchema.extend({ bare: z.literal(true).optional() })
 

@@ -29,6 +29,8 @@ export interface Reached {
   readonly memory: Memory
   /** Reads the advisory profile; absent where the transport has none. */
   readonly wellKnown?: (context: Context) => Promise<Description | undefined>
+  /** What it was found to lack for being used as it is configured, for people. */
+  readonly flaws?: () => readonly string[]
 }
 
 export interface UpstreamOptions {
@@ -90,6 +92,11 @@ export class Upstream {
   /** Why it is not up, for people. */
   get reason(): string | undefined {
     return this.#reason
+  }
+
+  /** What it was found to lack for being used as it is configured, for people. */
+  get flaws(): readonly string[] {
+    return this.#options.reached.flaws?.() ?? []
   }
 
   /** The first reading of this run while it is under way. */
