@@ -11,6 +11,8 @@ import { doneBy, namesOf } from './audit-rules.js'
 export interface AuditOptions {
   readonly audit: Audit
   readonly mismatch: OwnerMismatch
+  /** Which federation the calls go to; undefined for the default one. */
+  readonly federation?: string | undefined
   /** What becomes of writes while the log cannot be written: they go on, or are refused. */
   readonly onFailure: 'continue' | 'refuse'
 }
@@ -92,12 +94,14 @@ function unaudited(): A2mError {
 }
 
 /** Who wanted what. Empty lists are left out. */
-function entryOf<M extends Method>(call: Call<M>, { mismatch }: AuditOptions): AuditEntry {
+function entryOf<M extends Method>(call: Call<M>, options: AuditOptions): AuditEntry {
+  const { mismatch, federation } = options
   const { method, params, context } = call
   const { caller, trace } = context
   const named = params === undefined ? {} : withoutEmpty(namesOf(method, params))
   const owners = ownersIn(params, caller, mismatch)
-  return { trace, caller: caller.name, roles: caller.roles, ...owners, method, ...named }
+  const who = { trace, caller: caller.name, roles: caller.roles, ...owners }
+  return { ...who, federation, method, ...named }
 }
 
 function withoutEmpty(named: object): object {
