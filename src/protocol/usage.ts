@@ -24,4 +24,6 @@ export interface LimitStanding {
   readonly reset: number | undefined
   /** The soft limit is passed: the caller is to be warned. */
   readonly warned: boolean
+  /** Where the call was refused by it and may pass later: after how many seconds. */
+  readonly retryAfter: number | undefined
 }

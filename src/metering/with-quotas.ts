@@ -1,0 +1,94 @@
+import { copyWith } from '../protocol/copy.js'
+import { Fault, toA2mError } from '../protocol/errors.js'
+import type { Context } from '../protocol/memory.js'
+import { type Method, type ParamsOf, type ResultOf, SPECS } from '../protocol/methods.js'
+import type { Owner } from '../protocol/scope.js'
+import type { Served } from '../protocol/serve.js'
+import type { LimitStanding, Usage } from '../protocol/usage.js'
+import type { Limiter } from './limiter.js'
+import type { Charge } from './quota-charges.js'
+
+export interface QuotaOptions {
+  readonly limiter: Limiter
+  /** Counts the records that an owner has, on behalf of a call. */
+  readonly countStock: (owner: Owner, context: Context) => Promise<number>
+}
+
+/**
+ * Lets a call through when it fits into every limit that concerns it. What it takes is reserved before, settled with what it
+ * really used, and given back where it failed. A write that may have been done all the same keeps what it took.
+ */
+export function withQuotas(inner: Served, { limiter, countStock }: QuotaOptions): Served {
+  return {
+    refusal: (method, context) => inner.refusal(method, context),
+    recognised: (method, params, context) => inner.recognised(method, params, context),
+    async call<M extends Method>(method: M, params: ParamsOf<M>, context: Context) {
+      const charges = limiter.chargesOf(method, params, context.caller)
+      if (charges.length === 0) return inner.call(method, params, context)
+      const admission = await limiter.admit(charges, ({ owner }) => countStock(owner, context))
+      if (admission.kind === 'turned_away') {
+        tell(context, admission.standings)
+        throw admission.error
+      }
+      const { reservation } = admission
+      const watched = watch(context)
+      let result: ResultOf<M>
+      try {
+        refuseAbandoned(context)
+        result = await inner.call(method, params, watched.context)
+      } catch (thrown) {
+        const kept = mayBeDone(method, thrown)
+        tell(
+          context,
+          reservation.settle(({ amount }) => (kept ? amount : 0)),
+        )
+        throw thrown
+      }
+      tell(
+        context,
+        reservation.settle((charge) => usedOf(charge, watched.usage)),
+      )
+      return result
+    },
+    close: () => inner.close(),
+  }
+}
+
+function tell(context: Context, standings: readonly LimitStanding[]): void {
+  for (const standing of standings) context.limited?.(standing)
+}
+
+/** Whoever left while the call waited for its turn is done nothing for. */
+function refuseAbandoned({ cancellation }: Context): void {
+  if (cancellation.cancelled) throw new Fault('cancelled', 'the caller has left', 'not_sent')
+}
+
+interface Watched {
+  readonly context: Context
+  readonly usage: Usage | undefined
+}
+
+/** A context that also remembers what the call is said to have used. */
+function watch(context: Context): Watched {
+  let usage: Usage | undefined
+  const used = (told: Usage) => {
+    usage = told
+    context.used?.(told)
+  }
+  return {
+    context: copyWith(context, { used }),
+    get usage() {
+      return usage
+    },
+  }
+}
+
+/** What a call took of one limit in the end. Where it was for several owners, nobody tells it apart: what was reserved stands. */
+function usedOf({ quota, amount }: Charge, usage: Usage | undefined): number {
+  if (usage === undefined || usage.owner === undefined || quota.of === 'calls') return amount
+  return quota.of === 'characters' ? usage.charactersIn : usage.recordsIn
+}
+
+function mayBeDone(method: Method, thrown: unknown): boolean {
+  return SPECS[method].kind === 'write' && toA2mError(thrown).data?.['outcome'] === 'unknown'
+}
