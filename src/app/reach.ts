@@ -1,6 +1,7 @@
 import type { TierConfig, UpstreamConfig } from '../config/config.js'
 import { secretsOf } from '../config/secrets.js'
 import { Fault } from '../protocol/errors.js'
+import { createIds } from '../protocol/ids.js'
 import type { Memory } from '../protocol/memory.js'
 import type { StoreOptions, TierOption } from '../stores/options.js'
 import { createScrub } from '../telemetry/logs.js'
@@ -10,11 +11,13 @@ import type { TransportEvents } from '../transport/events.js'
 import { createWorkerStore } from '../transport/in-process.js'
 import { ProcessGroups } from '../transport/process-group.js'
 import { createStdioWire } from '../transport/stdio.js'
+import { withOwnerMetadata } from '../upstreams/owner-metadata/with-owner-metadata.js'
 import type { Reached } from '../upstreams/upstream.js'
 import { withDiscretion } from '../upstreams/with-discretion.js'
 import type { AppDeps } from './deps.js'
 
-export interface ReachOptions extends Pick<AppDeps, 'clock' | 'random' | 'baseEnv' | 'log'> {
+export interface ReachOptions
+  extends Pick<AppDeps, 'clock' | 'random' | 'randomBytes' | 'baseEnv' | 'log'> {
   readonly tiers: readonly TierConfig[]
   readonly durability: 'normal' | 'full'
   readonly happened: Metrics['happened']
@@ -32,7 +35,8 @@ export async function reachAll(
   const ways = await Promise.allSettled(
     upstreams.map(async (upstream) => {
       const way = await reach(upstream, { ...options, groups })
-      return discreet(upstream, countingBadReplies(upstream.name, way, options))
+      const counted = countingBadReplies(upstream.name, way, options)
+      return keepingOwners(upstream, discreet(upstream, counted), options)
     }),
   )
   const open = ways.flatMap((way) => (way.status === 'fulfilled' ? [way.value] : []))
@@ -133,4 +137,15 @@ function discreet(upstream: UpstreamConfig, { memory, ...rest }: Reached): Reach
   const secrets = secretsOf(upstream)
   if (secrets.length === 0) return { memory, ...rest }
   return { memory: withDiscretion(memory, createScrub(secrets)), ...rest }
+}
+
+/** An upstream that is told owners in metadata is from here on one that keeps them apart. */
+function keepingOwners(
+  { name, owner }: UpstreamConfig,
+  reached: Reached,
+  { clock, randomBytes, happened }: ReachOptions,
+): Reached {
+  if (owner !== 'metadata') return reached
+  const newId = createIds(clock.now, randomBytes)
+  return withOwnerMetadata(reached, { newId, blame: (what, count) => happened(what, name, count) })
 }

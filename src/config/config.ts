@@ -32,8 +32,8 @@ export type ConnectConfig =
 export interface UpstreamConfig {
   readonly name: string
   readonly connect: ConnectConfig
-  /** How a caller's owner reaches it: as the `owner` parameter, as the subject of a token, or not at all. */
-  readonly owner: 'parameter' | 'token' | 'none' | undefined
+  /** How a caller's owner reaches it: as the `owner` parameter, as the subject of a token, in reserved metadata, or not at all. */
+  readonly owner: 'parameter' | 'token' | 'metadata' | 'none' | undefined
   /** Whom tokens for it are for; undefined: the origin of its URL. */
   readonly audience?: string | undefined
   readonly access: 'read-only' | 'read-write' | undefined
@@ -107,6 +107,8 @@ export interface EventsConfig {
 
 /** The gateway's own file in `data_dir`, beside those of the built-in stores. */
 export const STATE_FILE = 'gateway.db'
+/** The counts of limits, in the same place. */
+export const QUOTA_FILE = 'quotas.db'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

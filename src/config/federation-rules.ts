@@ -1,6 +1,7 @@
 import { type AuthConfig, EVERY_OWNER } from './auth.js'
 import type { Config, TierConfig, UpstreamConfig } from './config.js'
 import { ConfigError } from './errors.js'
+import { checkOwnerMetadata } from './owner-metadata.js'
 import { checkTokens } from './signing.js'
 
 /** What the upstreams and tiers of one federation demand of each other; `config` is as if it were the only one. */
@@ -8,6 +9,7 @@ export function checkFederation({ federation, auth }: Config): void {
   const { upstreams, tiers } = federation
   refuseMixedOwners(upstreams, auth)
   checkTokens(upstreams)
+  checkOwnerMetadata(upstreams)
   for (const tier of tiers) checkTier(tier, federation)
   refuseSharedTiers(tiers)
   refuseSpillCircle(tiers)

@@ -40,13 +40,7 @@ const model = strict({
   timeout: duration.default(20_000),
 })
 
-const owner = z
-  .string('must be parameter, token or none')
-  .refine(
-    (way) => way !== 'metadata',
-    'metadata is not supported by this version; use parameter, token or none',
-  )
-  .pipe(oneOf(['parameter', 'token', 'none']))
+const owner = oneOf(['parameter', 'token', 'metadata', 'none'])
 
 const upstream = strict({
   url: httpUrl.optional(),

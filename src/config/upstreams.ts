@@ -19,7 +19,8 @@ export function toUpstream(name: string, file: UpstreamFile, around: Surrounding
     owner,
     audience: file.audience,
     access,
-    ids,
+    // Whatever is told owners in metadata has ids that the gateway gave, also where it is only read.
+    ids: owner === 'metadata' ? (ids ?? 'own') : ids,
     timeout,
     concurrency,
     retries,

@@ -277,14 +277,19 @@ const CASES: readonly (readonly [string, string, string])[] = [
     "audit.path: signing-keys.json in data_dir is the gateway's own file; name another",
   ],
   [
-    'the owner in metadata',
-    web(', owner: metadata'),
-    'upstreams.a.owner: metadata is not supported by this version; use parameter, token or none',
+    'the owner in metadata of records that the upstream numbers',
+    web(', owner: metadata, ids: foreign'),
+    'upstreams.a.ids: foreign excludes owner: metadata, by which the gateway gives each record an id that says whose it is',
   ],
   [
-    'the owner elsewhere',
+    'the owner in metadata of a store that knows owners',
+    'upstreams: { a: { store: sqlite, path: a.db, owner: metadata } }',
+    'upstreams.a.owner: metadata is for upstreams that know no owners; a built-in store keeps them apart itself: leave owner out',
+  ],
+  [
+    'a way for owners that is none',
     web(', owner: header'),
-    'upstreams.a.owner: must be parameter or token or none',
+    'upstreams.a.owner: must be parameter or token or metadata or none',
   ],
   [
     'confined callers at a store without owners',
