@@ -1,7 +1,6 @@
 import type { A2mError } from '../protocol/errors.js'
 import type { Caller } from '../protocol/memory.js'
 import type { Method, ParamsOf } from '../protocol/methods.js'
-import type { Clock } from '../protocol/time.js'
 import type { LimitStanding } from '../protocol/usage.js'
 import type { Quota } from './quota.js'
 import { quotaExceeded, quotasAway, refusedStandingOf, standingOf } from './quota-answer.js'
@@ -24,7 +23,6 @@ export interface LimiterOptions {
   readonly store: QuotaStore
   readonly stock: StockRoom
   readonly time: QuotaTime
-  readonly clock: Clock
   readonly events: LimiterEvents
 }
 

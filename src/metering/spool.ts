@@ -26,6 +26,8 @@ export interface SpoolOptions {
   readonly lane: () => Lane
   readonly files: SpoolFiles
   readonly durability: 'normal' | 'full'
+  /** A segment that has as many bytes is ended. */
+  readonly segmentBytes: number
   /** The most bytes on disk that wait for the ledger. */
   readonly maxBytes: number
   /** The most events that wait in memory while the disk takes none. */
@@ -143,8 +145,9 @@ export class Spool {
   }
 
   #writable(bytes: number): Open {
-    const { maxBytes, files, lane } = this.#options
+    const { maxBytes, segmentBytes, files, lane } = this.#options
     if (this.state.bytes + bytes > maxBytes) throw new Error(SPOOL_FULL)
+    if (this.#open !== undefined && this.#open.bytes >= segmentBytes) this.#shut(this.#open)
     if (this.#open !== undefined) return this.#open
     const { folder, firstSegment } = lane()
     if (this.#next === undefined) this.#adopt(folder)
