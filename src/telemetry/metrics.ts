@@ -2,6 +2,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 
 import type { CallReport } from '../protocol/call-report.js'
 import { CODES } from '../protocol/errors.js'
 import type { Ask } from '../protocol/memory.js'
+import type { Method } from '../protocol/methods.js'
+import { createPartialMetrics } from './partial-metrics.js'
 import type { Observer } from './report.js'
 
 /** What may happen at an upstream and is counted for it. */
@@ -36,6 +38,7 @@ export interface Metrics extends Observer {
   /** An ask that no call was made for; those of a call are in its report. */
   asked(ask: Ask): void
   fused(sizes: FusionSizes): void
+  partial(method: Method): void
   happened(event: UpstreamEvent, upstream: string, times?: number): void
 }
 
@@ -56,6 +59,7 @@ export function createMetrics({ registry, upstreams }: MetricsOptions): Metrics 
     ...createObserver(registry, asked),
     asked,
     fused: createFused(registry),
+    partial: createPartialMetrics(registry),
     happened: createHappened(registry),
   }
 }
