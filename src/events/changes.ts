@@ -8,6 +8,15 @@ export interface WrittenRecord {
   readonly session: string | undefined
   readonly key: string | undefined
   readonly revision: number | undefined
+  /** Where it is, by the gateway's name; a store alone has none. */
+  readonly upstream?: string | undefined
+}
+
+/** Where a record is, or was before it was deleted. */
+export interface RecordPlace {
+  readonly tier: string
+  readonly upstream: string
+  readonly key?: string | undefined
 }
 
 /**
@@ -17,6 +26,8 @@ export interface WrittenRecord {
 export interface OwnersShare<T> {
   readonly owner: Owner
   readonly part: T
+  /** Where the records of it are: of ids, one for each in their order, otherwise each place once. Absent where nobody can tell. */
+  readonly places?: readonly RecordPlace[] | undefined
 }
 
 /** What consolidate and session/close did to one owner's records. */

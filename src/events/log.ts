@@ -1,10 +1,13 @@
 import type { Database } from 'better-sqlite3'
 import type { Owner } from '../protocol/scope.js'
 import { ownerKey } from '../protocol/scope.js'
-import { formatInstant } from '../protocol/time.js'
 import type { Change } from './changes.js'
 import { type Cursor, printCursor, readCursor } from './cursor.js'
-import { type Draft, draftsOf, joined, type Part } from './shares.js'
+import { type LoggedEvent, pageOf, type Row } from './page.js'
+import { createPlaceBook, type PlaceBook, printPlaces, type Sees } from './places.js'
+import { type Draft, draftsOf } from './shares.js'
+
+export type { LoggedEvent } from './page.js'
 
 /*
  * How to use it, for a store as for a gateway:
@@ -42,6 +45,8 @@ export const RETENTION: Retention = { keep: 10_000, maxAge: 7 * 24 * 3_600_000 }
 export interface EventLogOptions extends Retention {
   /** Wall time in ms since 1970. */
   readonly now: () => number
+  /** What becomes of where records are, in a database that has `EVENT_PLACES_TABLE`. */
+  readonly places?: 'kept' | 'untold'
 }
 
 /** What is to be read; `owner` is whose events, undefined for everybody's. An empty list of kinds is an absent one. */
@@ -50,13 +55,8 @@ export interface EventQuery {
   readonly limit?: number | undefined
   readonly kinds?: readonly string[] | undefined
   readonly owner: Owner
-}
-
-/** An event as callers are told it (§4.12). */
-export interface LoggedEvent {
-  readonly kind: string
-  readonly at: string
-  readonly [field: string]: unknown
+  /** For a reader to whom not every place is there: of what nobody can tell where it is, nothing is told. */
+  readonly sees?: Sees | undefined
 }
 
 /** The result of `memory/events`; `more` and `reset` are there only where true. */
@@ -79,17 +79,8 @@ export interface EventLog {
 
 const DEFAULT_LIMIT = 100
 const MOST_EVENTS = 1000
-/** A page ends where its events take more characters. */
-const MOST_CHARACTERS = 1 << 20
 /** What a row may take of the disk for each one that it counts as. */
 const CHARACTERS_A_ROW = 4096
-
-interface Row {
-  readonly position: number
-  readonly at: number
-  readonly kind: string
-  readonly part: string
-}
 
 interface Meta {
   readonly id: string
@@ -99,7 +90,7 @@ interface Meta {
 
 /** Opens the log in a database that has `EVENT_LOG_TABLES`. */
 export function openEventLog(database: Database, options: EventLogOptions): EventLog {
-  const statements = prepare(database)
+  const statements = prepare(database, options)
   return {
     append: (changes) =>
       append(database, statements, { drafts: changes.flatMap(draftsOf), options }),
@@ -113,11 +104,14 @@ export function openEventLog(database: Database, options: EventLogOptions): Even
 
 type Statements = ReturnType<typeof prepare>
 
-function prepare(database: Database) {
-  const columns = 'SELECT position, at, kind, part FROM events'
+function prepare(database: Database, { places }: EventLogOptions) {
+  const columns = 'SELECT seq, position, at, kind, part FROM events'
   const ofKind = '(@kinds IS NULL OR kind IN (SELECT value FROM json_each(@kinds)))'
   type Bounds = { readonly after: number; readonly kinds: string | null; readonly owner: string }
+  const book: PlaceBook | undefined = places && createPlaceBook(database)
   return {
+    places: book,
+    keep: places === 'kept' ? book?.keep : undefined,
     meta: database.prepare<[], Meta>('SELECT id, head, floor FROM event_log'),
     advance: database.prepare<[number]>('UPDATE event_log SET head = ?'),
     raise: database.prepare<[number]>('UPDATE event_log SET floor = ?'),
@@ -166,25 +160,27 @@ function append(database: Database, statements: Statements, { drafts, options }:
 
 /** Writes the rows of one event; returns the number of the last. */
 function insert(
-  { insert }: Statements,
+  { insert, keep }: Statements,
   { kind, shares }: Draft,
   { head, at }: { readonly head: number; readonly at: number },
 ): number {
-  const rows = shares.map(({ owner, part }) => ({
+  const rows = shares.map(({ owner, part, places }) => ({
     owner: ownerKey(owner),
     text: JSON.stringify(part),
+    where: keep && places && printPlaces(places),
   }))
-  const position = rows.reduce((sum, { text }) => sum + weight(text), head)
+  const position = rows.reduce((sum, row) => sum + weight(row), head)
   let seq = head
-  for (const { owner, text } of rows) {
-    seq += weight(text)
-    insert.run(seq, position, at, kind, owner, text)
+  for (const row of rows) {
+    seq += weight(row)
+    insert.run(seq, position, at, kind, row.owner, row.text)
+    if (row.where !== undefined) keep?.(seq, row.where)
   }
   return position
 }
 
-function weight(text: string): number {
-  return 1 + Math.floor(text.length / CHARACTERS_A_ROW)
+function weight({ text, where = '' }: { text: string; where?: string | undefined }): number {
+  return 1 + Math.floor((text.length + where.length) / CHARACTERS_A_ROW)
 }
 
 interface Bound extends Retention {
@@ -202,6 +198,7 @@ function trim(statements: Statements, { head, floor: before, at, keep, maxAge }:
   const floor = statements.dropped.get({ cut }) ?? null
   if (floor === null) return
   statements.drop.run(floor)
+  statements.places?.drop(floor)
   statements.raise.run(floor)
 }
 
@@ -226,38 +223,11 @@ function read(statements: Statements, query: EventQuery): EventPage {
 function pageAfter(
   statements: Statements,
   { position }: Cursor,
-  { kinds, owner, limit }: EventQuery,
-): { readonly events: LoggedEvent[]; readonly last: number | undefined } {
+  { kinds, owner, limit, sees }: EventQuery,
+): ReturnType<typeof pageOf> {
   const most = Math.min(limit || (limit === 0 ? MOST_EVENTS : DEFAULT_LIMIT), MOST_EVENTS)
   const filter = kinds?.length ? JSON.stringify(kinds) : null
   const bounds = { after: position, kinds: filter, owner: ownerKey(owner) }
   const rows = (owner === undefined ? statements.ofAll : statements.ofOwner).iterate(bounds)
-  const events: LoggedEvent[] = []
-  let size = 0
-  let last = position
-  for (const group of byPosition(rows)) {
-    if (events.length >= most || size > MOST_CHARACTERS) return { events, last }
-    events.push(eventOf(group))
-    size += group.reduce((sum, { part }) => sum + part.length, 0)
-    last = group[0]?.position ?? last
-  }
-  return { events, last: undefined }
-}
-
-function* byPosition(rows: Iterable<Row>): Generator<Row[]> {
-  let group: Row[] = []
-  for (const row of rows) {
-    if (group[0] !== undefined && group[0].position !== row.position) {
-      yield group
-      group = []
-    }
-    group.push(row)
-  }
-  if (group.length > 0) yield group
-}
-
-function eventOf(rows: readonly Row[]): LoggedEvent {
-  const kind = rows[0]?.kind ?? ''
-  const parts = rows.map(({ part }): Part => JSON.parse(part))
-  return { kind, ...joined(kind, parts), at: formatInstant(rows[0]?.at ?? 0) }
+  return pageOf(rows, { position, most, sees, places: statements.places })
 }

@@ -1,4 +1,4 @@
-import type { Change, OwnersShare, Reorganised, WrittenRecord } from './changes.js'
+import type { Change, OwnersShare, RecordPlace, Reorganised, WrittenRecord } from './changes.js'
 
 /** What one event says beside its kind and time, as far as one owner may see it. */
 export type Part = Readonly<Record<string, unknown>>
@@ -28,12 +28,18 @@ function told(change: Exclude<Change, { kind: 'written' }>): Draft[] {
   const consolidated: Draft = { kind: 'consolidated', shares: byOwner(change.shares, summed) }
   if (kind === 'consolidated') return [consolidated]
   const { session } = change
-  return [consolidated, { kind, shares: byOwner(change.shares, () => ({ session })) }]
+  const closed = byOwner(change.shares, (own) => ({ part: { session }, places: everyPlace(own) }))
+  return [consolidated, { kind, shares: closed }]
 }
 
-function written({ owner, ...record }: WrittenRecord): Draft {
+function written({ owner, upstream, ...record }: WrittenRecord): Draft {
   const { id, tier, session, key, revision } = record
-  return { kind: 'written', shares: [{ owner, part: { id, tier, session, key, revision } }] }
+  const known = tier !== undefined && upstream !== undefined
+  const places = known ? [{ tier, upstream, key }] : undefined
+  return {
+    kind: 'written',
+    shares: [{ owner, part: { id, tier, session, key, revision }, places }],
+  }
 }
 
 function idShares(
@@ -41,7 +47,23 @@ function idShares(
   tell: (ids: readonly string[]) => Part,
 ): OwnersShare<Part>[] {
   const some = shares.filter(({ part }) => part.length > 0)
-  return byOwner(some, (parts) => tell([...new Set(parts.flat())]))
+  return byOwner(some, (own) => {
+    const ids = [...new Set(own.flatMap(({ part }) => part))]
+    return { part: tell(ids), places: ids.length > MOST_IDS ? undefined : placesOf(ids, own) }
+  })
+}
+
+/** Where each record is. One that was in two places is told of by the last. */
+function placesOf(
+  ids: readonly string[],
+  shares: readonly OwnersShare<readonly string[]>[],
+): RecordPlace[] | undefined {
+  const known = new Map<string, RecordPlace>()
+  for (const { part, places = [] } of shares) {
+    for (const [index, place] of places.entries()) known.set(part[index] ?? '', place)
+  }
+  const found = ids.flatMap((id) => known.get(id) ?? [])
+  return found.length === ids.length ? found : undefined
 }
 
 function forgottenPart(ids: readonly string[]): Part {
@@ -50,19 +72,28 @@ function forgottenPart(ids: readonly string[]): Part {
 
 function byOwner<T>(
   shares: readonly OwnersShare<T>[],
-  join: (parts: readonly T[]) => Part,
+  join: (shares: readonly OwnersShare<T>[]) => Omit<OwnersShare<Part>, 'owner'>,
 ): OwnersShare<Part>[] {
-  const parts = new Map<OwnersShare<T>['owner'], T[]>()
-  for (const { owner, part } of shares) {
-    const known = parts.get(owner)
-    if (known === undefined) parts.set(owner, [part])
-    else known.push(part)
+  const parted = new Map<OwnersShare<T>['owner'], OwnersShare<T>[]>()
+  for (const share of shares) {
+    const known = parted.get(share.owner)
+    if (known === undefined) parted.set(share.owner, [share])
+    else known.push(share)
   }
-  return [...parts].map(([owner, some]) => ({ owner, part: join(some) }))
+  return [...parted].map(([owner, some]) => ({ owner, ...join(some) }))
 }
 
-function summed(parts: readonly Reorganised[]): Part {
-  return sums(parts, ['moved', 'promoted', 'dropped', 'summarized'])
+function summed(shares: readonly OwnersShare<Reorganised>[]): Omit<OwnersShare<Part>, 'owner'> {
+  const parts = shares.map(({ part }) => part)
+  return {
+    part: sums(parts, ['moved', 'promoted', 'dropped', 'summarized']),
+    places: everyPlace(shares),
+  }
+}
+
+function everyPlace(shares: readonly OwnersShare<unknown>[]): RecordPlace[] | undefined {
+  const places = shares.map((share) => share.places)
+  return places.includes(undefined) ? undefined : places.flatMap((some) => some ?? [])
 }
 
 function sums(parts: readonly object[], names: readonly string[]): Part {

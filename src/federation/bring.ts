@@ -40,7 +40,7 @@ async function bringOne(
 ): Promise<boolean> {
   return parts.locks.run(moveKeys(owner), context, async () => {
     const look = { embeddings: false, quiet: true }
-    const { held, silent } = await findKeys(parts, [{ owner, key }], look, context)
+    const { held, silent } = await findKeys(parts.whole, [{ owner, key }], look, context)
     const found = held.get(addressOf({ owner, key }))
     if (found === undefined) refuseSilence(silent)
     if (found === undefined || found.record.tier === tier.name) return false
@@ -80,7 +80,7 @@ async function sendBack(
   context: Context,
 ): Promise<boolean> {
   try {
-    return await bringOne(parts, slot, tierNamed(parts.layout(), from), context)
+    return await bringOne(parts.whole, slot, tierNamed(parts.whole.layout(), from), context)
   } catch {
     return false
   }

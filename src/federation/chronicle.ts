@@ -105,6 +105,6 @@ function addressed(intent: Intent, changes: readonly Change[]): Change[] {
   return changes.map((change) => {
     if (change.kind !== 'consolidated' || change.shares.length > 0) return change
     const owner = 'owner' in intent ? intent.owner : undefined
-    return { ...change, shares: [{ owner, part: NOTHING_REORGANISED }] }
+    return { ...change, shares: [{ owner, part: NOTHING_REORGANISED, places: [] }] }
   })
 }

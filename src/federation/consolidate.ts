@@ -18,7 +18,7 @@ import {
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { moveKeys } from './promote.js'
-import { relocate, withGroups } from './relocate.js'
+import { isBeyond, relocate, withGroups } from './relocate.js'
 import { earnedIn, surplusIn } from './surplus.js'
 import { Tally } from './tally.js'
 import { onTheirWay } from './unfinished-moves.js'
@@ -155,7 +155,7 @@ async function promoteEarned(
     parts,
     { located: earned, tier, owner, stuck: 'stay', part: { page, as: 'promoted' } },
     (records) => {
-      tally.count(records, 'promoted')
+      tally.count(records, 'promoted', tier)
       context.touched?.('promoted', shownIds(records))
       for (const { record } of records) gone.add(groupOf(record))
     },
@@ -180,14 +180,14 @@ async function makeRoom(
     parts,
     { ...spilling, stuck: 'stay', part: { page, as: 'moved' } },
     (records) => {
-      tally.count(records, 'moved')
+      tally.count(records, 'moved', spilling.tier)
       context.touched?.('moved', shownIds(records))
     },
     unstoppable(context),
   )
 }
 
-/** A group goes whole or stays: one that has members in other tiers is not this tier's to drop. */
+/** A group goes whole or stays: one that has members in other tiers, or beyond the caller's reach, is not to be dropped here. */
 async function drop(
   parts: Parts,
   surplus: readonly Located[],
@@ -195,8 +195,10 @@ async function drop(
   context: Context,
 ): Promise<void> {
   if (tier.overflow !== 'drop') return
-  const whole = await withGroups(parts, surplus, owner, context)
-  const elsewhere = whole.filter(({ record }) => record.tier !== tier.name)
+  const whole = await withGroups(parts.whole, surplus, owner, context)
+  const elsewhere = whole.filter(
+    (found) => found.record.tier !== tier.name || isBeyond(parts, found),
+  )
   const spread = new Set(elsewhere.map(({ record }) => groupOf(record)))
   const going = whole.filter(({ record }) => !spread.has(groupOf(record)))
   for (const { source, owner: whose, records } of batches(going)) {
@@ -204,6 +206,7 @@ async function drop(
     const { gone, failed } = await erase(parts, source, { ids, owner: whose }, context)
     page.note(whose, { dropped: gone })
     tally.add(whose, { dropped: gone })
+    for (const found of records) tally.note(found)
     if (gone > 0) context.touched?.('dropped', shownIds(records))
     if (failed !== undefined) throw writeError(source, failed, { dropped: tally.total().dropped })
   }

@@ -14,13 +14,24 @@ export interface TierCounts {
 }
 
 /** The last known counts, by owner and upstream; they answer for an upstream that is down. */
-export type KnownCounts = LRUCache<string, ReadonlyMap<string, number>>
+export interface KnownCounts {
+  get(key: string): ReadonlyMap<string, number> | undefined
+  set(key: string, counts: ReadonlyMap<string, number>): unknown
+}
 
 /** Owners times upstreams whose last counts are kept. */
 const MOST_KNOWN = 10_000
 
 export function createKnownCounts(): KnownCounts {
-  return new LRUCache({ max: MOST_KNOWN })
+  return new LRUCache<string, ReadonlyMap<string, number>>({ max: MOST_KNOWN })
+}
+
+/** The same for callers who see other records: what is counted for them answers for nobody else. `name` tells them from all others. */
+export function knownCountsOf(known: KnownCounts, name: string): KnownCounts {
+  return {
+    get: (key) => known.get(`${name} ${key}`),
+    set: (key, counts) => known.set(`${name} ${key}`, counts),
+  }
 }
 
 /** Counts the caller's records by tier, asking every upstream now. */
@@ -56,16 +67,24 @@ async function countAt(
 ): Promise<ReadonlyMap<string, number> | undefined> {
   if (mixesOwners(source, owner)) return new Map()
   if (needsOwner(source, owner)) return owner === null ? new Map() : undefined
-  const counts = tellsCounts(source, owner)
+  const counts = tellsCounts(parts, source, owner)
     ? await describedCounts(parts, source, owner, context)
     : await listedCounts(parts, source, owner, context)
   if (counts !== undefined) parts.knownCounts.set(key(source, owner), counts)
   return counts
 }
 
-/** Describe counts by tier; whether it can be asked about records without an owner alone is the extension's to say. */
-function tellsCounts({ profile, owners }: Source, owner: Owner): boolean {
-  if (profile.tiers.length === 0) return false
+/**
+ * Describe counts by tier; whether it can be asked about records without an owner alone is the extension's to say. One that was
+ * found to mix owners would count everybody's.
+ */
+function tellsCounts(
+  { trust }: Parts,
+  { name, profile, owners, veiled }: Source,
+  owner: Owner,
+): boolean {
+  if (profile.tiers.length === 0 || veiled) return false
+  if (owner !== undefined && trust.mixes(name)) return false
   return owner === undefined || profile.extended || (owners === 'apart' && owner !== null)
 }
 

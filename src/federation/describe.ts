@@ -1,3 +1,4 @@
+import { covers, type RoleDefinitions } from '../protocol/access.js'
 import { EXTENSION } from '../protocol/extension.js'
 import { type Context, GATEWAY_ROLE } from '../protocol/memory.js'
 import { type Description, methodsOf, type ParamsOf, type Tier } from '../protocol/methods.js'
@@ -19,13 +20,31 @@ export const describe: Handler<ParamsOf<'memory/describe'>, Description> = async
   return {
     ...description,
     ...(context.caller.roles.includes(GATEWAY_ROLE) ? { [EXTENSION]: { version: 1 } } : {}),
-    ...(seesUpstreams(context) ? { federation: reasons(parts) } : {}),
+    ...(seesUpstreams(parts, context) ? { federation: reasons(parts) } : {}),
   }
 }
 
-/** What may be told to anybody who asks, without a look at any record (§8.3.3): no counts. */
-export function publicProfile(parts: Parts): Description {
-  return outline(parts, (tier) => ({ ...shape(tier), count: 0 }))
+/**
+ * What may be told to anybody who asks, without a look at any record (§8.3.3): no counts, and no tier that is hidden from one of the
+ * roles that are defined.
+ */
+export function publicProfile(parts: Parts, roles?: RoleDefinitions): Description {
+  const whole = outline(parts, (tier) => ({ ...shape(tier), count: 0 }))
+  if (roles === undefined) return whole
+  const everyones = parts.layout().tiers.filter((tier) => isEveryones(tier, roles))
+  const names = new Set(everyones.map(({ name }) => name))
+  const known = (name: string | undefined) => (names.has(name ?? '') ? name : undefined)
+  const tiers = everyones.map((tier) => {
+    const { spillTo, promoteTo } = tier
+    return { ...shape({ ...tier, spillTo: known(spillTo), promoteTo: known(promoteTo) }), count: 0 }
+  })
+  return { ...whole, tiers }
+}
+
+function isEveryones({ name: tier, upstreams }: TierLayout, roles: RoleDefinitions): boolean {
+  return [...roles.values()].every((grant) =>
+    upstreams.some((upstream) => covers(grant, { tier, upstream })),
+  )
 }
 
 function outline(parts: Parts, tell: (tier: TierLayout) => Tier): Description {
@@ -65,9 +84,9 @@ function shape(tier: TierLayout): Omit<Tier, 'count'> {
   }
 }
 
-/** Which upstream takes what away is nothing for a caller that is one of many. */
-function seesUpstreams({ caller }: Context): boolean {
-  return caller.scope.kind !== 'owners'
+/** Which upstream takes what away is nothing for a caller that is one of many, or does not see all of them. */
+function seesUpstreams({ reach }: Parts, { caller }: Context): boolean {
+  return caller.scope.kind !== 'owners' && reach === undefined
 }
 
 function reasons(parts: Parts): NonNullable<Description['federation']> {

@@ -1,4 +1,4 @@
-import { invalidParams } from '../protocol/errors.js'
+import { A2mError, invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import { type Address, findKeys } from './keys.js'
 import type { Layout } from './layout.js'
@@ -6,8 +6,12 @@ import { holder, type Located, locate, refuseAmbiguity, refuseSilence } from './
 import type { Parts } from './parts.js'
 import { byOwner, type Existing, keyOf, whose } from './placing.js'
 import { type Prepared, wanted } from './prepare.js'
+import { isBeyond } from './relocate.js'
 
-/** Looks up which of the callers' ids exist, and what stands at the keys of the other entries: an id that exists wins over a key. */
+/**
+ * Looks up which of the callers' ids exist, and what stands at the keys of the other entries: an id that exists wins over a key.
+ * Looked for everywhere, since no record may be made twice; what is found where the caller's roles do not let it write is refused.
+ */
 export async function existing(
   parts: Parts,
   prepared: readonly Prepared[],
@@ -30,12 +34,14 @@ async function existingIds(
   context: Context,
 ): Promise<ReadonlySet<string>> {
   const known = new Set<string>()
-  const layout = parts.layout()
-  if (named.length === 0 || leftToTheStore(layout, named)) return known
+  const layout = parts.whole.layout()
+  if (named.length === 0) return known
+  if (parts.reach === undefined && leftToTheStore(layout, named)) return known
   for (const [owner, items] of byOwner(named)) {
     const ids = items.map(({ entry }) => entry.id)
-    const { located, silent } = await locate(parts, { ids, owner }, context)
+    const { located, silent } = await locate(parts.whole, { ids, owner }, context)
     refuseSilence(silent)
+    refuseBeyond(parts, located)
     refuseAmbiguity(located, ids)
     for (const { record } of located) known.add(wanted(owner, record.id))
   }
@@ -83,13 +89,20 @@ async function heldKeys(
 ): Promise<ReadonlyMap<string, Located>> {
   const addresses = new Map(items.map((item) => [keyOf(item) ?? '', addressIn(item)]))
   const look = { embeddings, quiet: true }
-  const { held, silent } = await findKeys(parts, [...addresses.values()], look, context)
+  const { held, silent } = await findKeys(parts.whole, [...addresses.values()], look, context)
   const own = [...addresses].flatMap(([address, { owner }]) => {
     const found = held.get(address)
     return found !== undefined && holder(found.record) === owner ? [[address, found] as const] : []
   })
   if (own.length < addresses.size) refuseSilence(silent)
+  const found = own.map(([, one]) => one)
+  refuseBeyond(parts, found)
   return new Map(own)
+}
+
+function refuseBeyond(parts: Parts, found: readonly Located[]): void {
+  if (!found.some((one) => isBeyond(parts, one))) return
+  throw new A2mError('SCOPE_DENIED', 'your roles do not let you write what has that id or key')
 }
 
 function addressIn(item: Prepared): Address & { readonly owner: string | null } {

@@ -44,7 +44,7 @@ export async function ask<M extends Method>(
   let thrown: unknown
   try {
     const asked = copyWith(context, { deadline, attempt, owner })
-    result = await source.upstream.memory.call(method, params, asked)
+    result = await source.memory.call(method, params, asked)
   } catch (error) {
     thrown = error
   }

@@ -1,10 +1,12 @@
 import type { EventsConfig, FederationConfig } from '../config/config.js'
 import { digestOffer, withDigest } from '../digest/with-digest.js'
 import { type Changes, Listeners } from '../events/listeners.js'
+import type { Access, RoleDefinitions } from '../protocol/access.js'
+import { isReadOnly, mayCall } from '../protocol/access-reach.js'
 import { type Contract, withContract } from '../protocol/contract.js'
 import { A2mError } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
-import type { Description, Method, ParamsOf, ResultOf } from '../protocol/methods.js'
+import type { Capability, Description, Method, ParamsOf, ResultOf } from '../protocol/methods.js'
 import { type OwnerMismatch, withScope } from '../protocol/scope.js'
 import type { Served } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
@@ -17,6 +19,7 @@ import { Backgrounds } from './backgrounds.js'
 import { createPages } from './chronicle.js'
 import { consolidate } from './consolidate.js'
 import { createKnownCounts } from './counts.js'
+import { deniedMethod } from './denied.js'
 import { describe, publicProfile } from './describe.js'
 import { digestOf, type Engines, turnedOff } from './digesting.js'
 import { Echoes } from './echoes.js'
@@ -41,6 +44,8 @@ import { timeline } from './timeline.js'
 import { Trust } from './trust.js'
 import { Uses } from './use.js'
 import { Width, withWidth } from './width.js'
+import { withAccess } from './with-access.js'
+import { PartsByReach } from './within-reach.js'
 
 /** What a federation does that somebody may want to count or log. */
 export interface FederationEvents {
@@ -64,6 +69,8 @@ export interface FederationOptions {
   readonly random: () => number
   readonly newId: () => string
   readonly ownerMismatch: OwnerMismatch
+  /** Where they are defined, events are kept with what it takes to tell each caller those alone that it may see. */
+  readonly roles?: RoleDefinitions | undefined
   readonly engines?: Engines
   readonly events: FederationEvents
   /** Called between the steps of a move, by name. */
@@ -92,7 +99,8 @@ const RECOVERY_PATIENCE = 30_000
  * leaves the registry and the state, which it did not open, to their owner.
  */
 export async function createFederation(options: FederationOptions): Promise<Federation> {
-  const { registry, ownerMismatch, events, log, clock, random, tokenizer, engines = {} } = options
+  const { registry, ownerMismatch, events, log, clock, random, tokenizer, roles } = options
+  const { engines = {} } = options
   await registry.settled(START_PATIENCE)
   const changes = new Listeners()
   const parts = createParts(options, () => changes.wake())
@@ -103,12 +111,14 @@ export async function createFederation(options: FederationOptions): Promise<Fede
   tail?.start()
   const settled = () => whenKnown(parts, registry)
   const digest = digestOf(engines, { tokenizer, parts, settled })
-  const inner = withScope(withDigest(methods(parts, settled), digest), ownerMismatch)
+  const reached = new PartsByReach(parts)
+  const digesting = withDigest(methods(reached, settled), digest)
+  const inner = withScope(withAccess(digesting, { parts: reached, settled }), ownerMismatch)
   const served = withContract(inner, (call) => contractFor(parts, call))
   return {
     ...served,
     changes,
-    publicProfile: () => ({ ...publicProfile(parts), ...digestOffer(digest) }),
+    publicProfile: () => ({ ...publicProfile(parts, roles), ...digestOffer(digest) }),
     report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
     async close() {
       await Promise.all([tail?.stop(), recovery.stop()])
@@ -119,13 +129,14 @@ export async function createFederation(options: FederationOptions): Promise<Fede
 }
 
 function createParts(options: FederationOptions, told: () => void): Parts {
-  const { name, config, registry, state, clock, newId, events, log } = options
+  const { name, config, registry, state, clock, newId, events, log, roles } = options
   const step = options.step ?? (() => {})
-  const book = state.openBook({ ...log, now: clock.now })
+  const places = roles === undefined ? 'untold' : 'kept'
+  const book = state.openBook({ ...log, now: clock.now, places })
   const width = new Width(state.width)
   const trust = new Trust()
   const derive = derived(options, width, trust)
-  return {
+  const parts: Parts = {
     name,
     recall: config.recall,
     layout: () => derive().layout,
@@ -157,7 +168,13 @@ function createParts(options: FederationOptions, told: () => void): Parts {
     },
     observeFusion: events.fusion,
     step,
+    reach: undefined,
+    get whole() {
+      return parts
+    },
+    as: () => parts,
   }
+  return parts
 }
 
 /** Layout and promise, worked out anew only when an upstream, the trust in one, or the width of vectors has changed. */
@@ -184,13 +201,29 @@ function derived(
   }
 }
 
-/** A caller without a name has no owner, and to it `scopes` is not there (§6). */
+/** A caller without a name has no owner, and to it `scopes` is not there (§6). Roles of which none writes have a memory to read. */
 function contractFor(parts: Parts, { caller }: Context): Contract {
-  const { capabilities, readOnly, limits } = parts.promise()
-  if (caller.scope.kind !== 'ownerless') return { capabilities, readOnly, limits }
-  const unscoped = new Set(capabilities)
-  unscoped.delete('scopes')
-  return { capabilities: unscoped, readOnly, limits }
+  const promised = parts.promise()
+  const { capabilities, limits } = promised
+  const { access, scope } = caller
+  const readOnly = promised.readOnly || isReadOnly(access)
+  const contract = {
+    capabilities: scope.kind === 'ownerless' ? unscoped(capabilities) : capabilities,
+    readOnly,
+    limits,
+  }
+  if (access === undefined) return contract
+  return { ...contract, denial: (method) => denialOf(method, access) }
+}
+
+function unscoped(capabilities: ReadonlySet<Capability>): ReadonlySet<Capability> {
+  const without = new Set(capabilities)
+  without.delete('scopes')
+  return without
+}
+
+function denialOf(method: Method, access: Access): A2mError | undefined {
+  return mayCall(access, method) ? undefined : deniedMethod(method)
 }
 
 type Handlers = { readonly [M in Method]?: Handler<ParamsOf<M>, ResultOf<M>> }
@@ -216,7 +249,8 @@ async function whenKnown(parts: Parts, registry: Registry): Promise<void> {
   if (parts.layout().absent.size > 0) await registry.settled(COLD_PATIENCE)
 }
 
-function methods(parts: Parts, settled: () => Promise<void>): Memory {
+/** Each handler is served with what there is for the caller in the method that it has called itself. */
+function methods(parts: PartsByReach, settled: () => Promise<void>): Memory {
   return {
     async call<M extends Method>(method: M, params: ParamsOf<M>, context: Context) {
       const handler = HANDLERS[method]
@@ -224,7 +258,8 @@ function methods(parts: Parts, settled: () => Promise<void>): Memory {
         throw new A2mError('CAPABILITY_NOT_SUPPORTED', `${method} is not served`)
       }
       await settled()
-      return handler(parts, params, context)
+      const { caller, called = method } = context
+      return handler(parts.of(caller.access, called), params, context)
     },
     close: async () => {},
   }

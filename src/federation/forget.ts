@@ -90,7 +90,7 @@ async function selectByQuery(parts: Parts, params: Params, context: Context): Pr
   const { ids, ...selectors } = params
   const extension = { ...params[EXTENSION], quiet: true }
   const asked = { ...selectors, partial: false, [EXTENSION]: extension }
-  const { records } = await recall(parts, asked, context)
+  const { records } = await recall(recalling(parts, params.tier), asked, context)
   const wanted = records.map(({ id }) => id).filter((id) => !ids?.length || ids.includes(id))
   if (wanted.length === 0) return { located: [], silent: [], clipped: [] }
   const found = await locate(parts, { ids: wanted, owner: ownerOf(params) }, context)
@@ -100,6 +100,13 @@ async function selectByQuery(parts: Parts, params: Params, context: Context): Pr
     return recalled.has(identityOf(record)) || recalled.has(identityOf(qualified))
   })
   return { ...found, located, clipped: [] }
+}
+
+/** What recall would find for the caller; where its roles let it recall nothing there, what they let it forget. */
+function recalling(parts: Parts, tier: string | undefined): Parts {
+  const other = parts.as('memory/recall')
+  const there = other.layout().tiers.some(({ name }) => !tier || name === tier)
+  return there ? other : parts
 }
 
 /** An id in `where` stays a test of its own: both must hold. */

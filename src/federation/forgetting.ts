@@ -1,5 +1,6 @@
 import type { Chronicle, OwnersShare, Page } from './chronicle.js'
 import { batches, type Located } from './locate.js'
+import { placedShares } from './tally.js'
 
 /** What one turn of a forget has deleted: how many distinct records, and which. */
 export interface Erased {
@@ -24,7 +25,7 @@ export class Forgetting {
     try {
       const { gone, records } = await erase()
       this.#pages.push(page)
-      this.#shares.push(...sharesOf(records))
+      this.#shares.push(...placedShares(records))
       return gone
     } catch (thrown) {
       page.unknown()

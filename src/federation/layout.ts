@@ -1,4 +1,5 @@
 import type { FederationConfig, TierConfig } from '../config/config.js'
+import type { Memory } from '../protocol/memory.js'
 import type { UpstreamProfile } from '../upstreams/profile.js'
 import { Translation } from '../upstreams/translate.js'
 import type { Upstream } from '../upstreams/upstream.js'
@@ -9,6 +10,8 @@ import type { Distrust } from './trust.js'
 export interface Source {
   readonly name: string
   readonly upstream: Upstream
+  /** What is asked. */
+  readonly memory: Memory
   readonly profile: UpstreamProfile
   readonly translation: Translation
   /** The gateway's names of its tiers, in the order of the layout. */
@@ -19,6 +22,8 @@ export interface Source {
   readonly owners: 'apart' | 'common'
   /** What it declares and was found not to keep; the profile is without it. */
   readonly untrue: ReadonlySet<string>
+  /** Not every record in its tiers is there for the caller, so that no count of its own can be told. */
+  readonly veiled?: true
 }
 
 /** A tier of the federation. Without a `home` nothing can be written to it, for the reason that `homeless` gives. */
@@ -168,7 +173,8 @@ function sourcesOf(upstream: Upstream, { wanted, names, problems, untrueOf }: Wa
   const translation = new Translation({ name, profile, routes, owners, ids, names })
   const tiers = routes.map((route) => route.tier)
   const writable = homes && !profile.readOnly && ids === 'own'
-  return [{ name, upstream, profile, translation, tiers, writable, owners, untrue }]
+  const { memory } = upstream
+  return [{ name, upstream, memory, profile, translation, tiers, writable, owners, untrue }]
 }
 
 function without(profile: UpstreamProfile, untrue: ReadonlySet<string>): UpstreamProfile {

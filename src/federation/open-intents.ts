@@ -134,9 +134,9 @@ function isWritten({ revision }: WrittenRecord, { record }: Located): boolean {
   return revision === undefined || record.revision === undefined || record.revision >= revision
 }
 
-function asTold({ id, owner }: WrittenRecord, { record }: Located): WrittenRecord {
+function asTold({ id, owner }: WrittenRecord, { record, source }: Located): WrittenRecord {
   const { tier, session, key, revision } = record
-  return { id, owner, tier, session, key, revision }
+  return { id, owner, tier, session, key, revision, upstream: source.name }
 }
 
 function nameOf(id: unknown, revision: unknown): string {

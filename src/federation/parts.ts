@@ -1,5 +1,7 @@
 import type { RecallConfig } from '../config/config.js'
+import type { Reach } from '../protocol/access-reach.js'
 import type { Context } from '../protocol/memory.js'
+import type { Method } from '../protocol/methods.js'
 import type { Clock } from '../protocol/time.js'
 import type { ChangeBook } from '../state/book.js'
 import type { CarriedRecords } from '../state/carried.js'
@@ -17,7 +19,10 @@ import type { Trust } from './trust.js'
 import type { Uses } from './use.js'
 import type { Width } from './width.js'
 
-/** What the methods of a federation share. Layout and promise are those of the moment. */
+/**
+ * What the methods of a federation share. Layout and promise are those of the moment. A caller whose roles bound what it may touch
+ * is served with parts of which only that is there: what reads, counts and finds by them cannot come upon anything else.
+ */
 export interface Parts {
   /** The gateway's own name, as describe tells it. */
   readonly name: string
@@ -49,6 +54,12 @@ export interface Parts {
   readonly observeFusion: (fusion: { readonly lists: number; readonly candidates: number }) => void
   /** Called between the steps of a move, by name: a test lets the process die there. */
   readonly step: (name: string) => void
+  /** How far the caller's roles reach in this call; undefined where nothing bounds them. */
+  readonly reach: Reach | undefined
+  /** All there is, for what must be known before anything is written. Nothing of it may be told to a caller whose reach is bounded. */
+  readonly whole: Parts
+  /** The same for another method of the same caller. */
+  readonly as: (method: Method) => Parts
 }
 
 /** A handler of one method; params are checked, scoped and within the contract. */

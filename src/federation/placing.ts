@@ -230,7 +230,8 @@ export function recordsOf(
     const id = ids.get(item) ?? expected
     const { owner = null, session, key, tier } = entry
     const revision = id === expected ? item.revision : undefined
-    records.set(wanted(owner, id), { id, owner, tier, session, key, revision })
+    const upstream = item.source.name
+    records.set(wanted(owner, id), { id, owner, tier, session, key, revision, upstream })
   }
   return [...records.values()]
 }

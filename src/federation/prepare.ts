@@ -1,3 +1,4 @@
+import type { Named } from '../protocol/access-named.js'
 import { copyWith } from '../protocol/copy.js'
 import { A2mError, invalidParams } from '../protocol/errors.js'
 import { type Carried, EXTENSION } from '../protocol/extension.js'
@@ -5,6 +6,7 @@ import type { ParamsOf } from '../protocol/methods.js'
 import type { Entry } from '../protocol/records.js'
 import { ownerKey } from '../protocol/scope.js'
 import type { Outbound } from '../upstreams/phrasing.js'
+import { denied } from './denied.js'
 import type { Layout, Source, TierLayout } from './layout.js'
 import type { Parts } from './parts.js'
 import { mixesOwners, needsOwner, reserved, tierNamed } from './plan.js'
@@ -21,9 +23,12 @@ export interface Prepared extends Outbound {
   readonly named: boolean
 }
 
-/** The entries of one call, each with its id, and with the call's session where it has none of its own (§4.2). */
+/**
+ * The entries of one call, each with its id, and with the call's session where it has none of its own (§4.2). Throws where the
+ * caller's roles do not let it write one where it says.
+ */
 export function prepareAll(parts: Parts, params: ParamsOf<'memory/remember'>): Prepared[] {
-  const layout = parts.layout()
+  const layout = parts.whole.layout()
   const carried = params[EXTENSION]?.carried ?? []
   const { session } = params
   return params.records.map((entry, index) =>
@@ -42,9 +47,14 @@ interface Raw {
 }
 
 function prepare(parts: Parts, layout: Layout, { entry, path, carried }: Raw): Prepared {
-  const tier = entry.tier === undefined ? layout.tiers[0] : tierNamed(layout, entry.tier)
+  const key = entry.key ?? carried?.key
+  const tier =
+    entry.tier === undefined
+      ? defaultTier(parts, layout, { path, key })
+      : tierNamed(layout, entry.tier)
   if (tier === undefined)
     throw new A2mError('INTERNAL_ERROR', 'no upstream has described itself yet')
+  if (!mayWrite(parts, tier, key)) throw denied({ path, tier: tier.name, key })
   if (Object.hasOwn(Object(entry.metadata?.value() ?? {}), EXTENSION))
     throw reserved(`${path}.metadata`)
   const id = entry.id ?? parts.newId()
@@ -58,6 +68,23 @@ function prepare(parts: Parts, layout: Layout, { entry, path, carried }: Raw): P
   }
   if (entry.key === undefined || prepared.tiered) homeOf(prepared)
   return prepared
+}
+
+/** The first of all; for a caller whose roles are bounded, the first that they let it write such an entry to. */
+function defaultTier(
+  parts: Parts,
+  { tiers }: Layout,
+  { path, key }: Named,
+): TierLayout | undefined {
+  if (parts.reach === undefined || tiers.length === 0) return tiers[0]
+  const found = tiers.find((tier) => mayWrite(parts, tier, key))
+  if (found === undefined) throw denied({ path, key })
+  return found
+}
+
+function mayWrite({ reach }: Parts, tier: TierLayout, key: string | undefined): boolean {
+  const [upstream] = tier.upstreams
+  return reach === undefined || reach.covers({ tier: tier.name, upstream, key })
 }
 
 /** Where an entry goes unless its key has a place already. Throws where nothing can be written there. */

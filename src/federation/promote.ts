@@ -9,7 +9,7 @@ import type { LockKey } from './locks.js'
 import type { Handler, Parts } from './parts.js'
 import { tierNamed } from './plan.js'
 import { type Relocation, relocate } from './relocate.js'
-import { sharesOf } from './tally.js'
+import { placedShares, sharesOf } from './tally.js'
 import { finishMoves } from './unfinished-moves.js'
 import { unstoppable } from './writing.js'
 
@@ -25,7 +25,7 @@ export const promote: Handler<Params, ResultOf<'memory/promote'>> = (parts, para
   return parts.locks.run(moveKeys(owner), context, async () => {
     await parts.uses.settled(owner)
     const { ids, salience } = params
-    await finishMoves(parts, { owner, ids }, unstoppable(context))
+    await finishMoves(parts.whole, { owner, ids }, unstoppable(context))
     const { located, silent } = await locate(parts, { ids, owner }, context)
     refuseSilence(silent)
     refuseAmbiguity(located, ids)
@@ -52,7 +52,7 @@ async function carryOut(parts: Parts, going: Relocation, context: Context): Prom
     page?.unknown()
     throw thrown
   }
-  const shares = sharesOf(moved)
+  const shares = placedShares(moved, tier)
   if (moved.length > 0) page?.done({ kind: 'promoted', tier: tier.name, shares })
   else page?.done()
   return shares.reduce((sum, { part }) => sum + part.length, 0)

@@ -42,13 +42,15 @@ export interface Wish extends Question {
 interface Asked extends Question {
   /** Several upstreams are asked. */
   readonly many: boolean
+  /** More than goes out may be asked of them all the same. */
+  readonly veiled: boolean
   readonly limit: number
 }
 
 export function wishOf(
   { recall }: Parts,
   { min_score, [EXTENSION]: extension }: Params,
-  { owner, query, nearest, many, limit }: Asked,
+  { owner, query, nearest, many, veiled, limit }: Asked,
 ): Wish {
   const likened = nearest !== undefined && extension?.similarities === true
   const alone = nearest !== undefined && !nearest.words
@@ -60,7 +62,7 @@ export function wishOf(
     limit,
     weight,
     width: limit === 0 || !many ? limit : Math.max(limit, recall.window),
-    quiet: extension?.quiet === true || many || min_score !== undefined,
+    quiet: extension?.quiet === true || many || veiled || min_score !== undefined,
     compared: likened || (many && nearest !== undefined && weight > 0),
   }
 }

@@ -33,7 +33,8 @@ export const recall: Handler<Params, ResultOf<'memory/recall'>> = async (
   const plan = planReading(parts.layout(), { tier, where, owner, keys, embeddings, nearest })
   const many = plan.targets.length > 1
   const limit = boundedLimit(parts, params.limit ?? parts.recall.limit)
-  const wish = wishOf(parts, params, { owner, query, nearest, many, limit })
+  const veiled = plan.targets.some(({ source }) => source.veiled)
+  const wish = wishOf(parts, params, { owner, query, nearest, many, veiled, limit })
   const { lists, report } = await read(
     parts,
     {

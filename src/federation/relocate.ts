@@ -1,4 +1,4 @@
-import { type A2mError, invalidParams } from '../protocol/errors.js'
+import { A2mError, invalidParams } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
@@ -18,6 +18,7 @@ import {
 import { type Journey, type Moving, moveAll, stepsOf } from './moves.js'
 import type { Parts } from './parts.js'
 import { mixesOwners, needsOwner } from './plan.js'
+import { placeAt, placeIn } from './tally.js'
 import { onTheirWay, unfinished } from './unfinished-moves.js'
 
 export interface Relocation {
@@ -50,15 +51,16 @@ export async function relocate(
   const { home } = tier
   if (home === undefined)
     throw invalidParams(`nothing can be moved to "${tier.name}": ${tier.homeless}`)
-  const whole = await withGroups(parts, located, owner, context)
+  const whole = await withGroups(parts.whole, located, owner, context)
   const leaving = whole.filter(({ record }) => record.tier !== tier.name)
   const onWay = onTheirWay(parts)
-  const going = byAge(movable(leaving, home, { ...relocation, onWay }))
+  const bound = (found: Located) => whyBound(parts, found, tier)
+  const going = byAge(movable(leaving, home, { ...relocation, onWay, bound }))
   if (going.length > 0) announce?.(going)
   const steps = stepsOf(going).map((step) =>
     batches(step).map((batch) => movingOf(batch, home, relocation)),
   )
-  await moveAll(parts, { steps, intent, moved }, context)
+  await moveAll(parts.whole, { steps, intent, moved }, context)
 }
 
 function movingOf(
@@ -103,19 +105,40 @@ export async function withGroups(
 /** Groups in one ask: each record that comes back is held against all of them. */
 const GROUPS_PER_ASK = 200
 
+/** What keeps a record where it is beside the places themselves. */
+interface Holding {
+  readonly onWay: (found: Located) => boolean
+  readonly bound: (found: Located) => A2mError | undefined
+}
+
 function movable(
   leaving: readonly Located[],
   home: Source,
-  { tier, stuck, onWay }: Relocation & { readonly onWay: (found: Located) => boolean },
+  { tier, stuck, onWay, bound }: Relocation & Holding,
 ): readonly Located[] {
   const held = new Set<string>()
   for (const found of leaving) {
-    const error = onWay(found) ? stillMoving(found) : whyStuck(found, home, tier)
+    const error = bound(found) ?? (onWay(found) ? stillMoving(found) : whyStuck(found, home, tier))
     if (error === undefined) continue
     if (stuck === 'refuse') throw error
     held.add(groupOf(found.record))
   }
   return held.size === 0 ? leaving : leaving.filter(({ record }) => !held.has(groupOf(record)))
+}
+
+/** A group goes whole, so that the caller's roles must reach every member of it, and with each where it is to go. */
+export function whyBound({ reach }: Parts, found: Located, tier: TierLayout): A2mError | undefined {
+  if (reach === undefined || reach.coversBoth(placeAt(found), placeIn(tier, found)))
+    return undefined
+  return new A2mError(
+    'SCOPE_DENIED',
+    `your roles do not let you take all of that to "${tier.name}", and what is of one group goes whole`,
+  )
+}
+
+/** Whether a record is nothing for the caller to change. */
+export function isBeyond({ reach }: Parts, found: Located): boolean {
+  return reach !== undefined && !reach.covers(placeAt(found))
 }
 
 /** To move it again before its move is finished would leave it in two places. */

@@ -2,6 +2,7 @@ import { A2mError, Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import { afterBringing, type Brought, bring } from './bring.js'
+import { denied } from './denied.js'
 import { existing } from './existing.js'
 import type { Handler, Parts } from './parts.js'
 import {
@@ -18,6 +19,7 @@ import {
 import { type Prepared, prepareAll } from './prepare.js'
 import { moveKeys } from './promote.js'
 import { idLock, keyLock } from './record-locks.js'
+import { whyBound } from './relocate.js'
 import { finishMoves, onTheirWay } from './unfinished-moves.js'
 import { writeAll } from './write-all.js'
 import { unstoppable } from './writing.js'
@@ -38,13 +40,13 @@ export const remember: Handler<ParamsOf<'memory/remember'>, Result> = async (
   context,
 ) => {
   const prepared = prepareAll(parts, params)
-  if (!prepared.some(isAddressed)) return carryOut(parts, placeNew(prepared), context)
+  if (!prepared.some(isAddressed)) return carryOut(parts.whole, placeNew(prepared), context)
   const brought: Brought[] = []
   try {
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       const end = await inTurn(parts, prepared, context)
       if ('ids' in end) return end
-      await settle(parts, end.moving, context)
+      await settle(parts.whole, end.moving, context)
       await bring(parts, end.moves, brought, unstoppable(context))
     }
     throw new Fault('busy', 'what stands at the keys is moved by others again and again')
@@ -76,8 +78,17 @@ function inTurn(
     const placement = place(parts, prepared, await existing(parts, prepared, context))
     const { moving, moves } = toDoFirst(parts, placement)
     if (moving.length > 0) return { moving, moves: [] }
-    return moves.length > 0 ? { moving, moves } : carryOut(parts, placement, context)
+    refuseMoves(parts, moves)
+    return moves.length > 0 ? { moving, moves } : carryOut(parts.whole, placement, context)
   })
+}
+
+/** All of them are looked at before the first is made. */
+function refuseMoves(parts: Parts, moves: readonly Slot[]): void {
+  for (const { held, goesTo, path, key } of moves) {
+    if (held === undefined || goesTo === undefined) continue
+    if (whyBound(parts, held, goesTo) !== undefined) throw denied({ path, tier: goesTo.name, key })
+  }
 }
 
 function toDoFirst(parts: Parts, { held, moves }: Placement): First {

@@ -97,7 +97,7 @@ async function flush(
       parts,
       { located, tier, owner, stuck: 'stay', part: { page, as: 'moved' }, intent: 'whole' },
       (records) => {
-        tally.count(records, 'moved')
+        tally.count(records, 'moved', tier)
         context.touched?.('moved', shownIds(records))
         for (const found of records) moved.set(identityOf(found.record), found)
       },
@@ -110,9 +110,15 @@ async function flush(
 
 /** Whoever has records of the session is told that it is closed, also where none of them moved. */
 function sharesOf(members: readonly Located[], tally: Tally) {
-  const done = new Map(tally.shares().map(({ owner, part }) => [owner, part]))
-  for (const { record } of members) {
-    if (!done.has(holder(record))) done.set(holder(record), NOTHING_REORGANISED)
+  const done = new Map(tally.shares().map((share) => [share.owner, share.part]))
+  for (const found of members) {
+    const owner = holder(found.record)
+    if (!done.has(owner)) done.set(owner, NOTHING_REORGANISED)
+    tally.note(found)
   }
-  return [...done].map(([owner, part]) => ({ owner, part }))
+  return [...done].map(([owner, part]) => ({
+    owner,
+    part,
+    places: tally.placesOf(owner ?? null),
+  }))
 }

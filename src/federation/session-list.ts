@@ -65,8 +65,9 @@ function listAt(parts: Parts, target: Target, owner: Owner, context: Context): P
  * none of its records shown otherwise than it has them.
  */
 function tells(parts: Parts, { source, tiers }: Target, owner: Owner): boolean {
-  const { profile, owners, name } = source
+  const { profile, owners, name, veiled } = source
   if (!profile.capabilities.has('sessions') || tiers.length < profile.tiers.length) return false
+  if (veiled) return false
   if (owner !== undefined && owners === 'common') return false
   return profile.extended || (owner !== null && parts.carried.count(name) === 0)
 }

@@ -218,5 +218,6 @@ function recordOf(
   return {
     ...{ id: record.id, owner: holder(record), tier, session, key: record.key },
     revision: revision ?? record.revision,
+    upstream: found.source.name,
   }
 }

@@ -60,5 +60,11 @@ export function isUnder(key: string, prefixes: readonly string[] | undefined): b
 export function allowsMethod({ methods, access }: Grant, method: Method): boolean {
   const { kind } = SPECS[method]
   if (kind === 'describe') return true
-  return (methods === undefined || methods.has(method)) && (kind !== 'write' || access === 'write')
+  if (kind === 'write' && access === 'read') return false
+  return methods === undefined || methods.has(method) || methods.has(UNDONE_BY[method] ?? method)
+}
+
+/** Who may begin it may end it. */
+const UNDONE_BY: { readonly [M in Method]?: Method } = {
+  'memory/events/unsubscribe': 'memory/events/subscribe',
 }

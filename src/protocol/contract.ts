@@ -22,6 +22,8 @@ export interface Contract {
   readonly capabilities: ReadonlySet<Capability>
   readonly readOnly: boolean
   readonly limits: Limits
+  /** What the caller's roles refuse of a method; absent where they refuse none. */
+  readonly denial?: (method: Method) => A2mError | undefined
 }
 
 /** Holds a memory to its contract: refusals, fields of undeclared capabilities, limits and the version asked for. */
@@ -49,7 +51,7 @@ function refusal(method: Method, contract: Contract): A2mError | undefined {
   if (kind === 'write' && contract.readOnly) {
     return new A2mError('READ_ONLY', 'this memory takes no writes')
   }
-  return undefined
+  return contract.denial?.(method)
 }
 
 function unsupported(capability: Capability): A2mError {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { EVENT_LOG_TABLES, type EventLogOptions } from '../events/log.js'
+import { EVENT_PLACES_TABLE } from '../events/places.js'
 import { type BackgroundStore, createBackgroundStore } from './backgrounds.js'
 import { type ChangeBook, createChangeBook, INTENT_TABLES } from './book.js'
 import { type CarriedRecords, createCarriedRecords } from './carried.js'
@@ -44,6 +45,7 @@ const STEPS: readonly string[] = [
   'CREATE INDEX backgrounds_by_at ON backgrounds (at, owner);',
   `${EVENT_LOG_TABLES} ${INTENT_TABLES} ${TAIL_TABLES}`,
   WIDTH_TABLE,
+  EVENT_PLACES_TABLE,
 ]
 
 /**

@@ -24,7 +24,12 @@ export interface TranslationOptions {
   readonly ids: 'own' | 'foreign'
   /** Names of all upstreams, since `NAME:` in front of an id says which is meant. */
   readonly names: ReadonlySet<string>
+  /** Which records there are for the reader; undefined: all of its tiers. */
+  readonly shows?: Shows | undefined
 }
+
+/** Whether a record is there for a reader, by the gateway's name of its tier, and its key. */
+export type Shows = (tier: string, key: string | undefined) => boolean
 
 /** Where records of one owner go within an upstream, and what is added to their salience. */
 export interface Promoting {

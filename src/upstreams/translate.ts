@@ -3,7 +3,7 @@ import { matches, type Where } from '../protocol/matches.js'
 import type { MemoryRecord } from '../protocol/records.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import { formatInstant, parseInstant } from '../protocol/time.js'
-import { Phrasing, type TranslationOptions } from './phrasing.js'
+import { Phrasing, type Shows, type TranslationOptions } from './phrasing.js'
 import { restore } from './reserved.js'
 
 /**
@@ -66,9 +66,24 @@ export class Translation extends Phrasing {
     return this.#toGateway.get(upstreamTier)
   }
 
+  /** The same upstream for a reader to whom only these of its tiers are there, and of them what `shows` says. */
+  narrowed(tiers: readonly string[], shows?: Shows): Translation {
+    const routes = this.#options.routes.filter(({ tier }) => tiers.includes(tier))
+    return new Translation({ ...this.#options, routes, shows })
+  }
+
+  /** Whether a record, as the upstream tells it, is there for the reader. */
+  isShown(raw: MemoryRecord): boolean {
+    const told = this.#options.profile.tiers.length === 0 ? undefined : raw.tier
+    const tier = this.#toGateway.get(told)
+    if (tier === undefined) return false
+    const { shows } = this.#options
+    return shows === undefined || shows(tier, restore(raw).record.key)
+  }
+
   /**
    * Turns a record, which must be the reader's own, into the gateway's terms, or says why it is none of this answer's: its
-   * tier is not mapped (`unmapped`), it is not the caller's (`foreign`), or it does not pass `where` (`unmatched`), whatever
+   * tier is not mapped or it is not there for the reader (`unmapped`), it is not the caller's (`foreign`), or it does not pass `where` (`unmatched`), whatever
    * the upstream thought.
    */
   arrive(
@@ -82,6 +97,7 @@ export class Translation extends Phrasing {
     if (tier === undefined) return 'unmapped'
     if (!this.#admits(raw.owner, owner)) return 'foreign'
     const { record, carried } = restore(raw)
+    if (this.#options.shows?.(tier, record.key) === false) return 'unmapped'
     const at = record.created_at
     record.tier = tier
     record.created_at = canonical(at)
