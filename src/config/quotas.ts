@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { METHOD_NAMES, type Method } from '../protocol/methods.js'
 import { ConfigError, type Path } from './errors.js'
-import { duration, lifetime, named, oneOf, strict, text, whole } from './values.js'
+import { duration, httpUrl, lifetime, named, oneOf, strict, text, whole } from './values.js'
 
 /** One limit on what callers may use. */
 export interface QuotaConfig {
@@ -95,21 +95,20 @@ const limit = strict({
   methods: some(method, 'methods').optional(),
 })
 
-const redisUrl = text.refine(
-  (written) => URL.canParse(written) && /^rediss?:$/.test(new URL(written).protocol),
-  'must be a redis:// or rediss:// URL',
-)
+const redisUrl = text
+  .refine(
+    (written) => URL.canParse(written) && /^rediss?:$/.test(new URL(written).protocol),
+    'must be a redis:// or rediss:// URL',
+  )
+  .refine(isDecodable, 'has a % that begins no escape; write %25 for it')
 
-const webhookUrl = text
-  .refine(
-    (written) => URL.canParse(written) && /^https?:$/.test(new URL(written).protocol),
-    'must be an http:// or https:// URL',
-  )
-  .refine(
-    (written) =>
-      !URL.canParse(written) || new URL(written).username + new URL(written).password === '',
-    'must not carry a user or password; put a token into auth.bearer',
-  )
+function isDecodable(written: string): boolean {
+  try {
+    return decodeURIComponent(written) !== ''
+  } catch {
+    return false
+  }
+}
 
 /** `quotas`. */
 export const quotas = strict({
@@ -120,7 +119,7 @@ export const quotas = strict({
   on_failure: oneOf(['open', 'closed', 'local']).optional(),
   gateways: whole(1, 1000).optional(),
   webhook: strict({
-    url: webhookUrl,
+    url: httpUrl,
     auth: strict({ bearer: text }).optional(),
     timeout: duration.default(5000),
     retries: whole(0, 10).default(3),
