@@ -1,51 +1,62 @@
 import { join } from 'node:path'
-import { Registry as MetricRegistry } from 'prom-client'
 import { type Config, STATE_FILE } from '../config/config.js'
+import { within } from '../config/federations.js'
+import type { View } from '../config/views.js'
 import type { Pushing } from '../edge/with-push.js'
 import { createFederation, type Federation } from '../federation/federation.js'
 import { createIds } from '../protocol/ids.js'
 import { openState, type State } from '../state/state.js'
-import { createMetrics, type Metrics } from '../telemetry/metrics.js'
+import type { Metrics } from '../telemetry/metrics.js'
 import { Tokenizer } from '../text/tokenizer.js'
 import { createRegistry, type Registry } from '../upstreams/registry.js'
 import type { Reached } from '../upstreams/upstream.js'
-import { type Auditing, openAuditing } from './auditing.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { openEngines } from './engines.js'
-import { federationEvents, Standing } from './events.js'
+import { federationEvents, type Standing } from './events.js'
 import { makeFolder } from './folder.js'
+import { logOf, metricsOf } from './naming.js'
 import { reachAll } from './reach.js'
 import { refuseTwinTiers } from './report.js'
 import { serving } from './serving.js'
+import type { Shared } from './shared.js'
 
-/** A gateway without its edges. */
+/** One federation of a gateway, without edges. */
 export interface Core {
+  readonly name: string
+  /** The configuration as if this federation were the only one. */
+  readonly config: Config
   readonly federation: Federation
   /** The federation as edges serve it. */
   readonly served: Pushing
-  readonly auditing: Auditing | undefined
   readonly registry: Registry
   readonly standing: Standing
-  readonly metrics: Metrics
-  readonly metricRegistry: MetricRegistry
 }
 
-/** Opens everything from the inside out; what was opened is told to `closers` at once. */
-export async function openCore(config: Config, deps: AppDeps, closers: Closers): Promise<Core> {
-  const standing = new Standing(config.federation.upstreams)
-  const metricRegistry = new MetricRegistry()
-  const metrics = createMetrics({ registry: metricRegistry, upstreams: () => standing.all() })
-  const auditing = await openAuditing({ config, deps, metricRegistry, closers })
-  const opening = { config, deps, standing, metrics, closers }
+export interface CoreParts {
+  readonly view: View
+  readonly standing: Standing
+  readonly shared: Shared
+  readonly deps: AppDeps
+  readonly closers: Closers
+}
+
+/** Opens one federation from the inside out; what was opened is told to `closers` at once. */
+export async function openCore(parts: CoreParts): Promise<Core> {
+  const { view, standing, shared, closers } = parts
+  const { name, config } = view
+  const deps = { ...parts.deps, log: logOf(name, parts.deps.log) }
+  const metrics = metricsOf(name, shared.metrics)
+  const opening = { view, config, deps, standing, metrics, closers }
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
-  const served = serving({ config, federation, deps, auditing })
-  return { federation, served, auditing, registry, standing, metrics, metricRegistry }
+  const served = serving({ name, config, federation, deps, shared })
+  return { name, config, federation, served, registry, standing }
 }
 
 interface Opening {
+  readonly view: View
   readonly config: Config
   readonly deps: AppDeps
   readonly standing: Standing
@@ -87,7 +98,7 @@ function wayTo(name: string, reached: ReadonlyMap<string, Reached>): Reached {
 }
 
 async function openFederation(
-  { config, deps, metrics, closers }: Opening,
+  { view, config, deps, metrics, closers }: Opening,
   state: State,
   registry: Registry,
 ): Promise<Federation> {
@@ -108,6 +119,8 @@ async function openFederation(
     events: federationEvents(log, metrics),
   })
   closers.add(() => federation.close())
-  if (deps.purpose === 'serve') refuseTwinTiers(config, federation.report())
+  if (deps.purpose === 'serve') {
+    within(view.path, () => refuseTwinTiers(config, federation.report()))
+  }
   return federation
 }

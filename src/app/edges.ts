@@ -6,14 +6,17 @@ import { createHttpEdge } from '../edge/http.js'
 import type { HttpListener } from '../edge/listener.js'
 import { serveStdio } from '../edge/stdio.js'
 import { createTraces } from '../edge/trace.js'
+import type { Versions } from '../edge/versions.js'
 import { stdioCaller } from '../identity/identity.js'
-import { PROTOCOL } from '../protocol/versions.js'
+import type { Description } from '../protocol/methods.js'
 import { createCallLog, createFailureLog } from '../telemetry/call-log.js'
 import { type Observer, observeAll } from '../telemetry/report.js'
-import type { Core } from './core.js'
+import type { Cores } from './cores.js'
 import type { AppDeps } from './deps.js'
 import type { Entrance } from './entrance.js'
-import { profileForAnyone, readinessOf, upstreamStates } from './report.js'
+import { allUpstreamStates, overallReadiness } from './overview.js'
+import { profileForAnyone } from './report.js'
+import { defaultCore, nameOfDefault, onlyOverHttp, servedBy } from './versions.js'
 
 /** The most lines of stdio that are worked on at once. */
 const MAX_IN_FLIGHT = 256
@@ -26,18 +29,19 @@ const HEADERS_MS = 10_000
 export interface EdgeParts {
   readonly config: Config
   readonly deps: AppDeps
-  readonly core: Core
+  readonly cores: Cores
+  /** Every version and what serves it. */
+  readonly versions: Versions
   readonly entrance: Entrance
 }
 
 /** The callers' listener. */
 export function publicEdge(parts: EdgeParts): HttpListener {
-  const { config, deps, core, entrance } = parts
+  const { config, deps, cores, versions, entrance } = parts
   const { listen, allowedOrigins, limits } = config
   const { clock, randomBytes } = deps
-  const { federation, served } = core
   return createHttpEdge({
-    versions: new Map([[PROTOCOL, { served }]]),
+    versions,
     identity: entrance.identity,
     tls: entrance.tls,
     path: listen.path,
@@ -51,35 +55,49 @@ export function publicEdge(parts: EdgeParts): HttpListener {
     observer: observer(parts),
     clock,
     randomBytes,
-    wellKnown: async () =>
-      profileForAnyone(federation.publicProfile(), config, federation.report()),
-    ready: () => readinessOf(federation.report()),
+    wellKnown: wellKnown(config, cores),
+    ready: () => overallReadiness(config, cores.all),
+  })
+}
+
+/** That of the default version; what is passed on says nothing of itself here. */
+function wellKnown(config: Config, { all }: Cores): (() => Promise<Description>) | undefined {
+  const core = defaultCore(config, all)
+  if (core === undefined) return undefined
+  const { federation } = core
+  const protocol = nameOfDefault(config)
+  return async () => ({
+    ...profileForAnyone(federation.publicProfile(), core.config, federation.report()),
+    protocol,
   })
 }
 
 /** The operators' listener. */
-export function adminEdge({ config, core }: EdgeParts): HttpListener {
-  const { federation, standing, metricRegistry } = core
+export function adminEdge({ config, cores }: EdgeParts): HttpListener {
+  const { all, metricRegistry } = cores
   return createAdminEdge({
     allowedOrigins: config.allowedOrigins,
     metrics: {
       contentType: metricRegistry.contentType,
       read: () => metricRegistry.metrics(),
     },
-    ready: () => readinessOf(federation.report()),
-    upstreams: () => upstreamStates(federation.report(), (name) => standing.breaker(name)),
+    ready: () => overallReadiness(config, all),
+    upstreams: () => allUpstreamStates(all),
   })
 }
 
 /** Serves one caller on a pair of streams until the input ends and what came in is answered. */
 export function overStdio(parts: EdgeParts, input: Readable, output: Writable): Promise<void> {
-  const { config, deps, core } = parts
+  const { config, deps, cores, versions } = parts
   const { limits } = config
+  const core = defaultCore(config, cores.all)
+  const served = servedBy(versions, nameOfDefault(config))
+  if (core === undefined || served === undefined) throw onlyOverHttp(config)
   return serveStdio({
     input,
     output,
-    served: core.served,
-    version: PROTOCOL,
+    served,
+    version: nameOfDefault(config),
     flushed: (connection) => core.served.flushed(connection),
     caller: stdioCaller([]),
     dispatch: createDispatch({
@@ -93,10 +111,10 @@ export function overStdio(parts: EdgeParts, input: Readable, output: Writable): 
   })
 }
 
-function observer({ config, deps, core }: EdgeParts): Observer {
+function observer({ config, deps, cores }: EdgeParts): Observer {
   const { log, clock } = deps
   const failures = createFailureLog({ log, clock, everyMs: FAILURE_LOG_MS })
   const calls = config.log.calls ? [createCallLog(log)] : []
-  const strangers = core.auditing === undefined ? [] : [core.auditing.strangers]
-  return observeAll([core.metrics, failures, ...calls, ...strangers])
+  const strangers = cores.auditing === undefined ? [] : [cores.auditing.strangers]
+  return observeAll([cores.metrics, failures, ...calls, ...strangers])
 }

@@ -2,12 +2,13 @@ import type { Readable, Writable } from 'node:stream'
 import type { Config } from '../config/config.js'
 import type { Address, HttpListener } from '../edge/listener.js'
 import { Closers } from './closers.js'
-import { openCore } from './core.js'
+import { openCores } from './cores.js'
 import type { AppDeps } from './deps.js'
 import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
 import { openEntrance, warnOfReadable } from './entrance.js'
 import { ListenError, type ListenerName } from './listen-error.js'
-import { type Report, reportOf } from './report.js'
+import { type GatewayReport, gatewayReport } from './overview.js'
+import { openVersions } from './versions.js'
 
 /** Where a gateway listens; no `admin` where the configuration turns it off. */
 export interface Addresses {
@@ -22,7 +23,7 @@ export interface App {
   /** Resolves when the input has ended and what came in is answered. */
   serveStdio(input: Readable, output: Writable): Promise<void>
   /** Asks every upstream anew what it is, then tells. */
-  report(): Promise<Report>
+  report(): Promise<GatewayReport>
   /**
    * Takes callers, roles and certificates from another configuration without dropping a connection; gives the keys of the file
    * under which something has changed that counts only from the next start on. Rejects, and changes nothing, where they cannot
@@ -38,8 +39,9 @@ export async function openApp(config: Config, deps: AppDeps): Promise<App> {
   const closers = new Closers()
   try {
     const entrance = await openEntrance(config, deps)
-    const core = await openCore(config, deps, closers)
-    return createApp({ config, deps, core, entrance }, closers)
+    const cores = await openCores(config, deps, closers)
+    const versions = await openVersions({ config, deps, cores, closers })
+    return createApp({ config, deps, cores, versions, entrance }, closers)
   } catch (thrown) {
     await closers.close()
     throw thrown
@@ -52,7 +54,7 @@ interface Place {
 }
 
 function createApp(parts: EdgeParts, closers: Closers): App {
-  const { config, core } = parts
+  const { config, cores } = parts
   return {
     async listen() {
       const { listen, admin } = config
@@ -72,8 +74,9 @@ function createApp(parts: EdgeParts, closers: Closers): App {
     },
     serveStdio: (input, output) => overStdio(parts, input, output),
     async report() {
-      await Promise.all(core.registry.upstreams.map((upstream) => upstream.refresh()))
-      return reportOf(config, core.federation.report())
+      const upstreams = cores.all.flatMap(({ registry }) => registry.upstreams)
+      await Promise.all(upstreams.map((upstream) => upstream.refresh()))
+      return gatewayReport(config, cores.all)
     },
     reload: (next) => parts.entrance.reload(next),
     close: () => closers.close(),

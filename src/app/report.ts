@@ -77,7 +77,10 @@ function unmapped({ upstreams, tiers }: Config['federation']): readonly string[]
 }
 
 /** For the operators' listener: plain JSON. */
-export function upstreamStates({ registry }: Told, breaker: (upstream: string) => string): unknown {
+export function upstreamStates(
+  { registry }: Told,
+  breaker: (upstream: string) => string,
+): readonly ({ readonly name: string } & object)[] {
   return registry.upstreams.map((upstream) => {
     const { capabilities, ...rest } = upstreamReport(upstream)
     return { ...rest, breaker: breaker(upstream.name), capabilities: [...(capabilities ?? [])] }

@@ -1,11 +1,30 @@
+import type { GatewayReport } from '../app/overview.js'
 import type { Report, TierReport, UpstreamReport } from '../app/report.js'
+import { DEFAULT_FEDERATION } from '../config/versions.js'
 import { CAPABILITIES, type Capability } from '../protocol/methods.js'
+import { versionLines } from './check-versions.js'
+import { heading } from './heading.js'
 import { type Cell, table } from './table.js'
 import type { Colours } from './terminal.js'
 
-/** What `check` prints: the upstreams, who can what and what is declared of it, where the tiers are, what is wrong. */
-export function printReport(report: Report, colours: Colours): readonly string[] {
+/** What `check` prints: the versions, what each federation amounts to, what is wrong. */
+export function printReport(report: GatewayReport, colours: Colours): readonly string[] {
   const found = problems(report)
+  const { federations } = report
+  return [
+    ...versionLines(report.versions, colours),
+    ...federations.flatMap((one) => [
+      ...(federations.length > 1 ? [colours.bold(`federation ${one.federation}`), ''] : []),
+      ...federationLines(one, colours),
+      ...(federations.length > 1 ? [''] : []),
+    ]),
+    ...found.map((problem) => `${colours.red('wrong:')} ${problem}`),
+    ...(found.length === 0 ? [colours.green('All is well.')] : []),
+  ]
+}
+
+/** The upstreams, who can what and what is declared of it, where the tiers are. */
+function federationLines(report: Report, colours: Colours): readonly string[] {
   return [
     ...table(upstreamRows(report, colours)),
     '',
@@ -14,33 +33,38 @@ export function printReport(report: Report, colours: Colours): readonly string[]
     ...table(tierRows(report, colours)),
     '',
     report.readOnly ? 'The gateway takes no writes.' : `Writes: ${limits(report)}`,
-    ...found.map((problem) => `${colours.red('wrong:')} ${problem}`),
-    ...(found.length === 0 ? [colours.green('All is well.')] : []),
   ]
 }
 
-/** What has to be mended: what the federation says, and every upstream that cannot be asked. */
-export function problems({ problems: own, upstreams }: Report): readonly string[] {
+/** What has to be mended: what federations say, and every upstream that cannot be asked. */
+export function problems({ federations }: GatewayReport): readonly string[] {
+  return federations.flatMap(({ federation, ...report }) => {
+    const where = federation === DEFAULT_FEDERATION ? '' : `federation ${federation}: `
+    return problemsOf(report).map((problem) => where + problem)
+  })
+}
+
+function problemsOf({ problems: own, upstreams }: Report): readonly string[] {
   const out = upstreams
     .filter(({ state }) => state !== 'up')
     .map(({ name, state, reason }) => `upstream ${name} is ${state}${reason ? `: ${reason}` : ''}`)
   return [...own, ...out]
 }
 
-/** The same for programs: sets and maps become lists and objects. */
-export function reportJson(report: Report): string {
+/** The same for programs: sets and maps become lists and objects. The first federation is at the top, `federations` the others. */
+export function reportJson(report: GatewayReport): string {
+  const { versions, federations } = report
+  const [first, ...others] = federations
+  const found = problems(report)
+  const rest = others.length === 0 ? {} : { federations: others }
   return JSON.stringify(
-    { ok: problems(report).length === 0, ...report, problems: problems(report) },
+    { ok: found.length === 0, versions, ...first, problems: found, ...rest },
     (_, value: unknown) => {
       if (value instanceof Set) return [...value]
       return value instanceof Map ? Object.fromEntries(value) : value
     },
     2,
   )
-}
-
-function heading(names: readonly string[], { bold }: Colours): Cell[] {
-  return names.map((text) => ({ text, paint: bold }))
 }
 
 function upstreamRows({ upstreams }: Report, colours: Colours): Cell[][] {

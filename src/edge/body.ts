@@ -36,9 +36,14 @@ const UTF_8 = /^"?utf-?8"?\s*$/i
 /** Tells whether a body is JSON that can be read as it is. */
 export function isJson({ headers }: IncomingMessage): boolean {
   const type = headers['content-type']
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
+  if (isCompressed({ headers })) return false
   return type === 'application/json' || (type !== undefined && isJsonInUtf8(type))
+}
+
+/** Tells whether a body is not what it says until it has been unpacked. */
+export function isCompressed({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity'
 }
 
 /** Parameters mean nothing to JSON, but for a charset, which must be the one that is read. */

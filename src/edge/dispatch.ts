@@ -74,7 +74,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** A fault in counting is not the caller's. */
-function tell(observer: Observer, report: CallReport): void {
+export function tell(observer: Observer, report: CallReport): void {
   try {
     observer.finished(report)
   } catch {

@@ -45,6 +45,15 @@ export function isLoopback(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(address)
 }
 
+/** The value of a header that stands once. Node joins one that comes twice, except for a few that it drops. */
+export function oneHeader(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  name: string,
+): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : value?.join(',')
+}
+
 /** Every value of a header, `name` in lower case; Node itself drops the second of some and joins those of others. */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = []

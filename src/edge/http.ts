@@ -2,10 +2,11 @@ import type { Identity } from '../identity/identity.js'
 import type { Description } from '../protocol/methods.js'
 import type { Clock } from '../protocol/time.js'
 import type { Observer } from '../telemetry/report.js'
-import { createDispatch } from './dispatch.js'
+import { createDispatch, type DispatchOptions } from './dispatch.js'
 import { Drain } from './drain.js'
 import { addHealthRoutes, type Readiness } from './health.js'
 import { createListener, type HttpListener } from './listener.js'
+import { createPassThrough } from './pass-through.js'
 import { type Refused, refusalReply, sendJson } from './replies.js'
 import { createRpcRoute } from './rpc-route.js'
 import type { TlsDoor } from './tls.js'
@@ -43,8 +44,8 @@ export interface HttpEdgeOptions {
   readonly observer: Observer
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
-  /** What the server says of itself to anyone (§8.3.3); may be stale. Counts are taken out here. */
-  readonly wellKnown: () => Promise<Description>
+  /** What the server says of itself to anyone (§8.3.3); may be stale. Counts are taken out here. Undefined: nothing. */
+  readonly wellKnown: (() => Promise<Description>) | undefined
   readonly ready: () => Readiness
 }
 
@@ -53,23 +54,29 @@ export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
   const { limits, observer } = options
   const drain = new Drain()
   const refused: Refused = (...refusal) => observer.refused(...refusal)
-  const dispatch = createDispatch({
+  const calls: DispatchOptions = {
     clock: options.clock,
     requestMs: limits.callMs,
     observer,
     newTrace: createTraces(options.randomBytes),
-  })
+  }
   const { maxBodyBytes } = limits
+  const around = { maxBodyBytes, drain, refused }
   const listener = createListener({
     guard: options,
     tls: options.tls,
     patience: { ...limits, silenceMs: limits.requestMs + limits.callMs },
     drain,
     refused,
-    direct: createRpcRoute({ ...options, dispatch, maxBodyBytes, drain, refused }),
+    direct: createRpcRoute({
+      ...options,
+      ...around,
+      dispatch: createDispatch(calls),
+      passThrough: createPassThrough({ ...calls, ...around }),
+    }),
   })
   addHealthRoutes(listener.app, options.ready, drain)
-  addWellKnown(listener, options.wellKnown)
+  if (options.wellKnown !== undefined) addWellKnown(listener, options.wellKnown)
   return listener
 }
 

@@ -39,6 +39,11 @@ export const NOT_JSON = refusalReply(
 /** Told of a request that is turned away; see `Observer.refused`. */
 export type Refused = (status: number, version?: string, remote?: string) => void
 
+/** What is refused from here on is about one version. */
+export function aboutVersion(refused: Refused, version: string | undefined): Refused {
+  return (status, _, remote) => refused(status, version, remote)
+}
+
 /** Turns a request away and has it counted. */
 export function refuse(response: ServerResponse, reply: JsonReply, refused: Refused): void {
   refused(reply.status, undefined, response.req.socket.remoteAddress)

@@ -2,13 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Identity } from '../identity/identity.js'
 import { Cancellation } from '../protocol/cancellation.js'
 import type { Caller } from '../protocol/memory.js'
+import type { Served } from '../protocol/serve.js'
 import { VERSION_HEADER } from '../protocol/versions.js'
-import { announcesMore, isJson, readBody } from './body.js'
+import { announcesMore, isCompressed, isJson, readBody } from './body.js'
 import type { Dispatch, Outgoing } from './dispatch.js'
 import type { Drain } from './drain.js'
-import { headerValues } from './guard.js'
+import { headerValues, oneHeader } from './guard.js'
 import type { Direct } from './listener.js'
+import type { PassThrough } from './pass-through.js'
+import { rateLimitHeaders } from './rate-limit.js'
 import {
+  aboutVersion,
   type JsonReply,
   NOT_JSON,
   NOT_POST,
@@ -32,6 +36,7 @@ export interface RpcRouteOptions {
   readonly identity: Identity
   readonly tls?: TlsDoor | undefined
   readonly dispatch: Dispatch
+  readonly passThrough: PassThrough
   readonly maxBodyBytes: number
   readonly drain: Drain
   readonly refused: Refused
@@ -45,6 +50,7 @@ export function createRpcRoute(options: RpcRouteOptions): Direct {
   const admit = createAdmission(options)
   const proceed = (exchange: Begun, caller: Caller | undefined): void => {
     const admitted = admit(exchange.request, caller)
+    announceEnd(exchange.response, admitted.spoken)
     if ('reply' in admitted) turnAway(options, exchange, admitted)
     else answer(options, { ...admitted, ...exchange })
   }
@@ -88,18 +94,26 @@ interface Admitted {
   readonly spoken: NamedVersion
 }
 
-/** `version` is the label of what was asked for, where it came to that. */
+/** `version` is the name of what was asked for, where it came to that, and `spoken` the same where it is spoken. */
 interface TurnedAway {
   readonly reply: JsonReply
   readonly version?: string
+  readonly spoken?: NamedVersion
 }
 
 function turnAway(
   { refused }: RpcRouteOptions,
   { response }: Begun,
-  { reply, version }: TurnedAway,
+  { reply, version, spoken }: TurnedAway,
 ): void {
-  refuse(response, reply, (status, _, remote) => refused(status, version, remote))
+  refuse(response, reply, aboutVersion(refused, version ?? spoken?.name))
+}
+
+/** A version that is to go says so with every answer. */
+function announceEnd(response: ServerResponse, spoken: NamedVersion | undefined): void {
+  const retirement = spoken?.version.retirement
+  if (retirement === undefined) return
+  for (const [name, value] of Object.entries(retirement)) response.setHeader(name, value)
 }
 
 /** Decides from the headers alone, in the order that §6.1 and §8.3 set. */
@@ -112,17 +126,15 @@ function createAdmission(
     if (caller === undefined) return { reply: UNAUTHORIZED }
     const spoken = pickVersion(oneHeader(request, VERSION_HEADER))
     if (spoken === undefined) return { reply: wrongVersion, version: OTHER_VERSION }
-    const version = spoken.name
-    if (!isJson(request)) return { reply: NOT_JSON, version }
-    if (announcesMore(request, options.maxBodyBytes)) return { reply: TOO_LARGE, version }
+    if (!isReadable(request, spoken)) return { reply: NOT_JSON, spoken }
+    if (announcesMore(request, options.maxBodyBytes)) return { reply: TOO_LARGE, spoken }
     return { caller, spoken }
   }
 }
 
-/** Node joins a header that comes twice, except for a few that it never reads here. */
-function oneHeader({ headers }: IncomingMessage, name: string): string | undefined {
-  const value = headers[name]
-  return typeof value === 'string' ? value : value?.join(',')
+/** What is passed on is not read here; but how it is packed would not travel along. */
+function isReadable(request: IncomingMessage, { version }: NamedVersion): boolean {
+  return 'served' in version ? isJson(request) : !isCompressed(request)
 }
 
 interface Begun {
@@ -133,18 +145,29 @@ interface Begun {
 type Exchange = Admitted & Begun
 
 function answer(options: RpcRouteOptions, exchange: Exchange): void {
+  const { caller, spoken } = exchange
+  const { name, version } = spoken
+  if ('served' in version) take(options, { ...exchange, served: version.served })
+  else void options.passThrough({ ...exchange, caller, version: name, through: version.through })
+}
+
+interface Taken extends Exchange {
+  readonly served: Served
+}
+
+function take(options: RpcRouteOptions, exchange: Taken): void {
   const { request, response, spoken } = exchange
   if (request.headers.expect !== undefined) response.writeContinue()
   void readBody(request, options.maxBodyBytes).then((body) => {
     if (body === 'too_large') {
-      turnAway(options, exchange, { reply: TOO_LARGE, version: spoken.name })
+      turnAway(options, exchange, { reply: TOO_LARGE, spoken })
     } else if (body !== 'cut') return call(options, exchange, body)
     return undefined
   })
 }
 
-async function call(options: RpcRouteOptions, exchange: Exchange, bytes: Buffer): Promise<void> {
-  const { request, response, caller, spoken } = exchange
+async function call(options: RpcRouteOptions, exchange: Taken, bytes: Buffer): Promise<void> {
+  const { request, response, caller, spoken, served } = exchange
   const closed = new Cancellation()
   options.drain.enter()
   response.on('close', () => {
@@ -154,7 +177,7 @@ async function call(options: RpcRouteOptions, exchange: Exchange, bytes: Buffer)
   const traceparent = oneHeader(request, 'traceparent')
   const reply = await options.dispatch({
     bytes,
-    served: spoken.version.served,
+    served,
     version: spoken.name,
     caller,
     connection: { closed },
@@ -170,7 +193,9 @@ function send(response: ServerResponse, reply: Outgoing | undefined, drain: Drai
     response.writeHead(202, { 'content-length': 0 }).end()
     return
   }
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': reply.bytes })
+  const headers = { 'content-type': 'application/json', 'content-length': reply.bytes }
+  const limits = rateLimitHeaders(reply.standings)
+  response.writeHead(200, limits === undefined ? headers : { ...headers, ...limits })
   response.end(reply.text, encodingOf(reply))
 }
 

@@ -2,11 +2,13 @@ import { A2mError } from '../protocol/errors.js'
 import { printError } from '../protocol/rpc.js'
 import type { Served } from '../protocol/serve.js'
 import { compatible } from '../protocol/versions.js'
+import type { Through } from './pass-through.js'
 import type { JsonReply } from './replies.js'
 
-/** What serves one protocol version. */
-export interface Version {
-  readonly served: Served
+/** What serves one protocol version: a memory behind this edge, or a server elsewhere that requests are passed on to. */
+export type Version = ({ readonly served: Served } | { readonly through: Through }) & {
+  /** Headers on every answer of a version that is to go. */
+  readonly retirement?: Readonly<Record<string, string>> | undefined
 }
 
 /** A version, and the name that the configuration has for it. */

@@ -119,12 +119,13 @@ function isReset(error: Error): boolean {
 }
 
 /** The second connection of a repeated request may be refused; then the first one had carried it. */
-function notConnected(error: Error, sentBefore: boolean): Fault {
+export function notConnected(error: Error, sentBefore: boolean): Fault {
   const outcome = sentBefore ? 'unknown' : 'not_sent'
   return new Fault('unreachable', `no connection to the upstream (${codeOf(error)})`, outcome)
 }
 
-function cut(error: Error): Fault {
+/** The server may have acted. */
+export function cut(error: Error): Fault {
   return NOT_HTTP.has(error.name)
     ? new Fault('bad_reply', 'the reply is not HTTP/1.1')
     : new Fault('cut', `the connection ended before the reply was whole (${codeOf(error)})`)

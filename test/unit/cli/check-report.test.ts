@@ -1,5 +1,6 @@
 import pico from 'picocolors'
 import { expect, test } from 'vitest'
+import type { GatewayReport, VersionReport } from '../../../src/app/overview.js'
 import type { Report } from '../../../src/app/report.js'
 import { printReport, problems, reportJson } from '../../../src/cli/check-report.js'
 import { CAPABILITIES } from '../../../src/protocol/methods.js'
@@ -45,8 +46,21 @@ const REPORT: Report = {
   ],
 }
 
+const VERSION: VersionReport = {
+  name: 'a2m/0.1',
+  default: true,
+  servedBy: { federation: 'default' },
+  deprecated: undefined,
+  sunset: undefined,
+}
+
+/** A gateway of one federation and one version, as it is without a word of versions. */
+function alone(report: Report): GatewayReport {
+  return { versions: [VERSION], federations: [{ federation: 'default', ...report }] }
+}
+
 test('upstreams are columns, capabilities rows, and every no has its reason', () => {
-  const lines = printReport(REPORT, pico.createColors(false))
+  const lines = printReport(alone(REPORT), pico.createColors(false))
   expect(lines).toEqual([
     'upstream  state   speaks   writes  tiers',
     'facts     up      a2m/0.1  yes     semantic',
@@ -89,28 +103,28 @@ test('how vectors are compared stands where it is said that they are', () => {
       { ...archive, capabilities: keeps },
     ],
   }
-  expect(printReport(report, pico.createColors(false))).toContain(
+  expect(printReport(alone(report), pico.createColors(false))).toContain(
     'embeddings  dot, any width  not told how  yes: dot, 768, minilm',
   )
 })
 
 test('colours change no width', () => {
-  const coloured = printReport(REPORT, pico.createColors(true)).join('\n')
+  const coloured = printReport(alone(REPORT), pico.createColors(true)).join('\n')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of.
   const plain = coloured.replace(/\u001b\[\d+m/g, '')
   expect(coloured).not.toBe(plain)
-  expect(plain).toBe(printReport(REPORT, pico.createColors(false)).join('\n'))
+  expect(plain).toBe(printReport(alone(REPORT), pico.createColors(false)).join('\n'))
 })
 
 test('a gateway without a fault says so', () => {
   const { upstreams } = REPORT
   const good = { ...REPORT, problems: [], upstreams: upstreams.slice(0, 1) }
-  expect(problems(good)).toEqual([])
-  expect(printReport(good, pico.createColors(false)).at(-1)).toBe('All is well.')
+  expect(problems(alone(good))).toEqual([])
+  expect(printReport(alone(good), pico.createColors(false)).at(-1)).toBe('All is well.')
 })
 
 test('programs get the same', () => {
-  expect(JSON.parse(reportJson(REPORT))).toMatchObject({
+  expect(JSON.parse(reportJson(alone(REPORT)))).toMatchObject({
     ok: false,
     capabilities: ['core', 'tiers'],
     withheld: { prompt: ['not offered'] },

@@ -1,0 +1,36 @@
+import { Registry as MetricRegistry } from 'prom-client'
+import type { Config } from '../config/config.js'
+import type { Limiter } from '../metering/limiter.js'
+import { createMetrics, type Metrics, type UpstreamStatus } from '../telemetry/metrics.js'
+import { type Auditing, openAuditing } from './auditing.js'
+import type { Closers } from './closers.js'
+import type { AppDeps } from './deps.js'
+import { openLimiter } from './quotas.js'
+
+/** What all federations of a gateway have in common; each is opened once. */
+export interface Shared {
+  readonly auditing: Auditing | undefined
+  /** Undefined where nothing is limited. */
+  readonly limiter: Limiter | undefined
+  readonly metrics: Metrics
+  readonly metricRegistry: MetricRegistry
+}
+
+export interface SharedParts {
+  /** The whole configuration. */
+  readonly config: Config
+  readonly deps: AppDeps
+  /** How every upstream of every federation stands. */
+  readonly upstreams: () => readonly UpstreamStatus[]
+  readonly closers: Closers
+}
+
+/** What was opened is told to `closers` at once. */
+export async function openShared(parts: SharedParts): Promise<Shared> {
+  const { config, deps, upstreams, closers } = parts
+  const metricRegistry = new MetricRegistry()
+  const metrics = createMetrics({ registry: metricRegistry, upstreams })
+  const auditing = await openAuditing({ config, deps, metricRegistry, closers })
+  const limiter = await openLimiter({ config, deps, metricRegistry, closers })
+  return { auditing, limiter, metrics, metricRegistry }
+}

@@ -1,0 +1,205 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { CallReport } from '../protocol/call-report.js'
+import { Cancellation } from '../protocol/cancellation.js'
+import { A2mError, Fault, toA2mError } from '../protocol/errors.js'
+import type { Caller } from '../protocol/memory.js'
+import { printError } from '../protocol/rpc.js'
+import { VERSION_HEADER } from '../protocol/versions.js'
+import type { PassedReply, StreamThrough } from '../transport/stream-through.js'
+import { type DispatchOptions, tell } from './dispatch.js'
+import type { Drain } from './drain.js'
+import { oneHeader } from './guard.js'
+import {
+  aboutVersion,
+  type JsonReply,
+  type Refused,
+  refuse,
+  sendJson,
+  TOO_LARGE,
+} from './replies.js'
+
+/** The leave to be let through to a server elsewhere, with the credential that is shown there. */
+export interface Leave {
+  readonly bearer: string | undefined
+}
+
+/** A server elsewhere that speaks a version, and who is let through to it. */
+export interface Through {
+  readonly upstream: StreamThrough
+  /** Rejects, or throws, with the `A2mError` that a caller is told who is not let through. */
+  readonly leaveFor: (caller: Caller) => Leave | Promise<Leave>
+}
+
+/** One request to be passed on. */
+export interface ThroughExchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly caller: Caller
+  readonly through: Through
+  /** The name of the version that it is for. */
+  readonly version: string
+}
+
+export interface PassThroughOptions extends DispatchOptions {
+  readonly maxBodyBytes: number
+  readonly drain: Drain
+  readonly refused: Refused
+}
+
+/** Passes a request on as it is and its reply back, both as they come. Never rejects. */
+export type PassThrough = (exchange: ThroughExchange) => Promise<void>
+
+/** Makes one report of each request that is passed on, with its bytes; what they say is nobody's business here. */
+export function createPassThrough(options: PassThroughOptions): PassThrough {
+  return async (exchange) => {
+    const { response, version } = exchange
+    const closed = new Cancellation()
+    options.drain.enter()
+    response.on('close', () => {
+      options.drain.leave()
+      if (!response.writableFinished) closed.cancel()
+    })
+    const leave = await leaveOf(exchange)
+    if (leave instanceof A2mError) {
+      refuse(response, forbidden(leave), aboutVersion(options.refused, version))
+    } else await new Passing(options, exchange, closed).run(leave)
+  }
+}
+
+async function leaveOf({ through, caller }: ThroughExchange): Promise<Leave | A2mError> {
+  try {
+    return await through.leaveFor(caller)
+  } catch (thrown) {
+    return toA2mError(thrown)
+  }
+}
+
+/** As with a version that is not spoken: an error of the protocol although no message has been read. */
+function forbidden(error: A2mError): JsonReply {
+  return { status: 403, body: printError(null, error) }
+}
+
+class Passing {
+  readonly #options: PassThroughOptions
+  readonly #exchange: ThroughExchange
+  readonly #closed: Cancellation
+  readonly #start: number
+  readonly #at: number
+  #bytesIn = 0
+  #bytesOut = 0
+
+  constructor(options: PassThroughOptions, exchange: ThroughExchange, closed: Cancellation) {
+    this.#options = options
+    this.#exchange = exchange
+    this.#closed = closed
+    this.#start = options.clock.monotonic()
+    this.#at = options.clock.now()
+  }
+
+  async run(leave: Leave): Promise<void> {
+    const { request, response } = this.#exchange
+    this.#options.observer.started()
+    if (request.headers.expect !== undefined) response.writeContinue()
+    try {
+      await this.#answer(await this.#pass(leave))
+      await this.#conclude(undefined)
+      response.end()
+    } catch (thrown) {
+      await this.#refuse(thrown)
+    }
+    request.resume()
+  }
+
+  #pass({ bearer }: Leave): Promise<PassedReply> {
+    const { request, through, version } = this.#exchange
+    const { headers } = request
+    return through.upstream.pass({
+      body: this.#body(request),
+      length: lengthOf(headers['content-length']),
+      version: oneHeader(request, VERSION_HEADER) ?? version,
+      contentType: headers['content-type'],
+      accept: oneHeader(request, 'accept'),
+      bearer,
+      deadline: this.#start + this.#options.requestMs,
+      cancellation: this.#closed,
+    })
+  }
+
+  /** Whoever stops reading it must not take the connection down, on which a refusal is still to go out. */
+  async *#body(request: IncomingMessage): AsyncGenerator<Buffer> {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      this.#bytesIn += chunk.length
+      if (this.#bytesIn > this.#options.maxBodyBytes) throw new TooLarge()
+      yield chunk
+    }
+  }
+
+  /** Its length is not told: the end must not have gone out before what it cost is kept. */
+  async #answer({ status, contentType, contentEncoding, body }: PassedReply): Promise<void> {
+    const { response } = this.#exchange
+    if (this.#options.drain.draining) response.setHeader('connection', 'close')
+    response.writeHead(status, {
+      ...(contentType === undefined ? {} : { 'content-type': contentType }),
+      ...(contentEncoding === undefined ? {} : { 'content-encoding': contentEncoding }),
+    })
+    await pipeline(body, (chunks: Readable) => this.#counted(chunks), response, { end: false })
+  }
+
+  async *#counted(chunks: Readable): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      this.#bytesOut += chunk.length
+      yield chunk
+    }
+  }
+
+  async #refuse(thrown: unknown): Promise<void> {
+    const tooLarge = this.#bytesIn > this.#options.maxBodyBytes
+    const error = tooLarge
+      ? new A2mError('INVALID_REQUEST', 'content too large')
+      : toA2mError(thrown)
+    await this.#conclude(error)
+    const { response } = this.#exchange
+    if (response.headersSent) response.destroy()
+    else sendJson(response, tooLarge ? TOO_LARGE : badGateway(thrown, error))
+  }
+
+  async #conclude(error: A2mError | undefined): Promise<void> {
+    const { observer, keep } = this.#options
+    const report = this.#report(error)
+    tell(observer, report)
+    await keep?.(report)
+  }
+
+  #report(error: A2mError | undefined): CallReport {
+    const { caller, version } = this.#exchange
+    return {
+      method: undefined,
+      version,
+      error,
+      ms: this.#options.clock.monotonic() - this.#start,
+      at: this.#at,
+      bytesIn: this.#bytesIn,
+      bytesOut: this.#bytesOut,
+      asks: [],
+      usage: undefined,
+      caller,
+      trace: this.#options.newTrace(),
+      ending: this.#closed.cancelled ? 'hung_up' : 'answered',
+    }
+  }
+}
+
+/** More came than was announced, or than may come without being announced. */
+class TooLarge extends Error {}
+
+/** Node has checked that it is a number, and that no more comes. */
+function lengthOf(header: string | undefined): number | undefined {
+  return header === undefined ? undefined : Number(header)
+}
+
+function badGateway(thrown: unknown, error: A2mError): JsonReply {
+  const late = thrown instanceof Fault && thrown.kind === 'timeout'
+  return { status: late ? 504 : 502, body: printError(null, error) }
+}
