@@ -1,7 +1,9 @@
+import type { RoleDefinitions } from '../protocol/access.js'
 import type { AuditConfig } from './audit.js'
 import type { AuthConfig, TlsConfig } from './auth.js'
 import type { QuotasConfig } from './quotas.js'
 import type { SigningConfig } from './signing.js'
+import type { UsageConfig } from './usage.js'
 import type { VersionConfig } from './versions.js'
 
 /** How an upstream is reached: over HTTP, as a child on stdio, or as a built-in store (absolute path of its file). */
@@ -108,6 +110,10 @@ export interface EventsConfig {
 /** The gateway's own file in `data_dir`, beside those of the built-in stores. */
 export const STATE_FILE = 'gateway.db'
 /** The counts of limits, in the same place. */
+/** The ledger of usage in `data_dir`, where it is in no database elsewhere, and the folder of its spool. */
+export const USAGE_FILE = 'usage.db'
+export const USAGE_SPOOL = 'usage'
+
 export const QUOTA_FILE = 'quotas.db'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
@@ -168,6 +174,10 @@ export interface Config {
   /** At least one; the first serves requests that name none. */
   readonly versions: readonly VersionConfig[]
   /** Undefined: none is kept. */
+  /** What roles grant; undefined: they are labels, and everyone may do everything in its scope. */
+  readonly roles: RoleDefinitions | undefined
   readonly audit: AuditConfig | undefined
   readonly signing: SigningConfig
+  /** Undefined: it is not metered. */
+  readonly usage: UsageConfig | undefined
 }

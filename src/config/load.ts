@@ -6,9 +6,11 @@ import { type Environment, fillIn } from './environment.js'
 import { ConfigError, type Path } from './errors.js'
 import { type FilePlace, inOrder, toEvents, toFederation, toFederations } from './federations.js'
 import { toQuotas } from './quotas.js'
+import { checkRoles, toRoles } from './roles.js'
 import { checkRules } from './rules.js'
 import { type ConfigFile, fileSchema, type ModelFile } from './schema.js'
 import { toSigning } from './signing.js'
+import { toUsage } from './usage.js'
 import { foremost } from './values.js'
 import { checkVersions } from './version-rules.js'
 import { toVersions } from './versions.js'
@@ -84,10 +86,13 @@ function finish(file: ConfigFile, place: Place): Config {
     events: toEvents(file.events),
     federations: toFederations(file.federations, { ...place, dataDir }),
     versions: toVersions(file.versions && inOrder(file.versions, place.order('versions'))),
+    roles: file.roles && toRoles(inOrder(file.roles, place.order('roles'))),
     audit: file.audit && toAudit(file.audit, dataDir),
     signing: toSigning(file.signing, file.name),
+    usage: toUsage(file.usage, dataDir),
   }
   checkRules(config)
+  checkRoles(config)
   checkVersions(config, file.upstreams === undefined ? 'nothing' : 'upstreams')
   return deepFreeze(config)
 }

@@ -4,7 +4,9 @@ import { auditSchema } from './audit.js'
 import { auth, tls } from './auth.js'
 import { LOG_LEVELS } from './config.js'
 import { quotas } from './quotas.js'
+import { roleSchema } from './roles.js'
 import { signing } from './signing.js'
+import { usage } from './usage.js'
 import {
   duration,
   expected,
@@ -157,8 +159,10 @@ export const fileSchema = strict({
   ...federation,
   federations: named(federationSchema).default({}),
   versions,
+  roles: named(roleSchema).optional(),
   audit: auditSchema.optional(),
   signing: signing.prefault({}),
+  usage,
 })
 
 export type ConfigFile = z.output<typeof fileSchema>
