@@ -60,7 +60,10 @@ export function createMetrics({ registry, upstreams }: MetricsOptions): Metrics 
     asked,
     fused: createFused(registry),
     partial: createPartialMetrics(registry),
-    happened: createHappened(registry),
+    happened: createHappened(
+      registry,
+      upstreams().map(({ upstream }) => upstream),
+    ),
   }
 }
 
@@ -236,7 +239,8 @@ const EVENTS: { readonly [E in UpstreamEvent]: readonly [name: string, help: str
   ],
 }
 
-function createHappened(registry: Registry): Metrics['happened'] {
+/** Each is told as 0 from the start, so that its first time is a rise like every other. */
+function createHappened(registry: Registry, upstreams: readonly string[]): Metrics['happened'] {
   const counters: { readonly [E in UpstreamEvent]: Counter<'upstream'> } = {
     profile_mismatch: eventCounter(registry, 'profile_mismatch'),
     foreign_record: eventCounter(registry, 'foreign_record'),
@@ -249,6 +253,9 @@ function createHappened(registry: Registry): Metrics['happened'] {
     bad_reply: eventCounter(registry, 'bad_reply'),
     child_restart: eventCounter(registry, 'child_restart'),
     stdout_noise: eventCounter(registry, 'stdout_noise'),
+  }
+  for (const counter of Object.values(counters)) {
+    for (const upstream of upstreams) counter.inc({ upstream }, 0)
   }
   return (event, upstream, times = 1) => counters[event].inc({ upstream }, times)
 }

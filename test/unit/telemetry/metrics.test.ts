@@ -103,7 +103,16 @@ test('an upstream is in one state at a time, and gone when it is no more', async
   expect(after).toContain('a2m_breaker_state{upstream="facts",state="open"} 1')
   expect(after).not.toContain('state="up"')
   statuses = []
-  expect(await text()).not.toContain('facts')
+  expect(await text()).not.toContain('_state{upstream="facts"')
+})
+
+test('what may happen at an upstream is told as 0 until it happens', async () => {
+  const { metrics, text } = setUp(() => [{ upstream: 'facts', state: 'up', breaker: 'closed' }])
+  metrics.happened('foreign_record', 'facts', 2)
+  const told = await text()
+  expect(told).toContain('a2m_foreign_records_total{upstream="facts"} 2')
+  expect(told).toContain('a2m_child_restarts_total{upstream="facts"} 0')
+  expect(told).toContain('a2m_partial_answers_total{method="memory/recall"} 0')
 })
 
 test('every name has the prefix, and no caller, owner or trace is in any label', async () => {
