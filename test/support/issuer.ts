@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
 
 /** A key pair of an issuer; `jwk` is the public half, as it is published. */
@@ -16,9 +16,7 @@ export async function makeKey(kid: string, alg = 'EdDSA'): Promise<IssuerKey> {
   return { kid, alg, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }, privateKey }
 }
 
-export interface Claimed extends JWTPayload {
-  readonly [claim: string]: unknown
-}
+export type Claimed = Readonly<Record<string, unknown>>
 
 /** Signs claims as they are; `header` goes beside the algorithm and the key's name. */
 export function signed(

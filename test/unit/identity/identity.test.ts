@@ -1,8 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createFindHolder } from '../../../src/identity/certificates.js'
 import { createIdentity, stdioCaller } from '../../../src/identity/identity.js'
 import { digestHex, newKey } from '../../../src/identity/keys.js'
+import type { Access } from '../../../src/protocol/access.js'
 
 const clock = { now: () => 0 }
 const agent = newKey(randomBytes)
@@ -104,4 +106,68 @@ test('a hash that is none, or that two keys share, is refused by the name of the
     { ...entry, name: 'b', sha256: agent.sha256.toUpperCase() },
   ]
   expect(() => createIdentity({ keys: twice }, { clock })).toThrow(/keys a and b/)
+})
+
+test('several keys of one name are one caller, each until it ends', () => {
+  const at = { now: () => now }
+  let now = 100
+  const [first, second] = [newKey(randomBytes), newKey(randomBytes)]
+  const entry = { name: 'a', owner: ['x', 'y'], roles: ['agent'] }
+  const changing = createIdentity(
+    {
+      keys: [
+        { ...entry, sha256: first.sha256, expires: 200 },
+        { ...entry, sha256: second.sha256 },
+      ],
+    },
+    { clock: at },
+  )
+  const who = (key: string) => changing.authenticate({ authorization: [`Bearer ${key}`] })
+  const caller = { name: 'a', roles: ['agent'], scope: { kind: 'owners', owners: ['x', 'y'] } }
+  expect([who(first.key), who(second.key)]).toEqual([caller, caller])
+  now = 199.9
+  expect(who(first.key)).toEqual(caller)
+  now = 200
+  expect(who(first.key)).toBeUndefined()
+  expect(who(second.key)).toEqual(caller)
+})
+
+test('what roles grant is worked out once for each key, before anyone calls', () => {
+  const asked: (readonly string[])[] = []
+  const access: Access = []
+  const identity = createIdentity(
+    { keys: [{ name: 'a', owner: 'a', sha256: agent.sha256, roles: ['reader'] }] },
+    {
+      clock,
+      accessOf: (roles) => {
+        asked.push(roles)
+        return access
+      },
+    },
+  )
+  for (let call = 0; call < 3; call++) {
+    const caller = identity.authenticate({ authorization: [`Bearer ${agent.key}`] })
+    expect(caller).toMatchObject({ access })
+  }
+  expect(asked).toEqual([['reader']])
+})
+
+test('with a bearer credential a certificate says nothing, and without one it does', () => {
+  const certificate = {
+    names: { san_uri: ['ann'], san_dns: [], san_email: [], common_name: [] },
+    from: 0,
+    until: 10,
+  }
+  const findHolder = createFindHolder({ owner: 'san_uri', strip: '', roles: [] }, () => undefined)
+  const both = createIdentity(
+    { keys: [{ name: 'agent', owner: 'alice', sha256: agent.sha256, roles: [] }] },
+    { clock, findHolder },
+  )
+  const who = (authorization: readonly string[]) =>
+    both.authenticate({ authorization, certificate })
+  expect(who([])).toMatchObject({ name: 'ann' })
+  expect(who([`Bearer ${agent.key}`])).toMatchObject({ name: 'agent' })
+  expect(who(['Bearer nonsense'])).toBeUndefined()
+  expect(who([''])).toBeUndefined()
+  expect(identity.authenticate({ authorization: [], certificate })).toBeUndefined()
 })

@@ -1,3 +1,4 @@
+import type { CryptoKey } from 'jose'
 import { expect, test } from 'vitest'
 import { KeySet } from '../../../src/identity/key-set.js'
 import { HandClock } from '../../support/hand-clock.js'
