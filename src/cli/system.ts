@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { AppDeps } from '../app/deps.js'
 import type { Config } from '../config/config.js'
-import { secretsOf, secretsOfModels } from '../config/secrets.js'
+import {
+  secretsOf,
+  secretsOfModels,
+  secretsOfQuotas,
+  secretsOfUsage,
+  secretsOfVersions,
+} from '../config/secrets.js'
+import { viewsOf } from '../config/views.js'
 import { systemClock } from '../protocol/time.js'
 import { createLog } from '../telemetry/logs.js'
 import type { Terminal } from './terminal.js'
@@ -21,6 +28,10 @@ export function depsToLook(config: Config, { env }: Terminal): AppDeps {
   return { ...SYSTEM, baseEnv: env, log, purpose: 'look' }
 }
 
-function allSecrets({ federation, models }: Config): readonly string[] {
-  return [...federation.upstreams.flatMap(secretsOf), ...secretsOfModels(models)]
+function allSecrets(config: Config): readonly string[] {
+  const { models, quotas, usage, versions } = config
+  const upstreams = viewsOf(config).flatMap((view) => view.config.federation.upstreams)
+  const ofUpstreams = [...upstreams.flatMap(secretsOf), ...secretsOfVersions(versions)]
+  const ofEdge = [...secretsOfQuotas(quotas), ...secretsOfUsage(usage)]
+  return [...ofUpstreams, ...secretsOfModels(models), ...ofEdge]
 }

@@ -1,12 +1,13 @@
 import { isIP } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { refuseTakenAuditFile } from './audit.js'
 import { checkAuth } from './auth-rules.js'
-import { type Config, STATE_FILE } from './config.js'
+import { type Config, QUOTA_FILE, STATE_FILE, USAGE_FILE } from './config.js'
 import { ConfigError } from './errors.js'
 import { checkFederation } from './federation-rules.js'
 import { within } from './federations.js'
 import { refuseTakenKeyFile } from './signing.js'
+import { refuseTakenUsageFiles } from './usage.js'
 import { qualified, viewsOf } from './views.js'
 
 /** What one value of the configuration demands of another. Throws a `ConfigError` at the first that does not hold. */
@@ -19,6 +20,7 @@ export function checkRules(config: Config): void {
   refuseSharedStores(config)
   refuseTakenAuditFile(config)
   refuseTakenKeyFile(config)
+  refuseTakenUsageFiles(config)
   refuseMissingModel(config)
   for (const view of viewsOf(config)) within(view.path, () => checkFederation(view.config))
 }
@@ -65,7 +67,9 @@ function covers(host: string, other: string): boolean {
 /** Federations have folders of their own, but paths may lead out of them. */
 function refuseSharedStores(config: Config): void {
   const views = viewsOf(config)
-  const own = new Set(views.map((view) => join(view.config.dataDir, STATE_FILE)))
+  const states = views.map((view) => join(view.config.dataDir, STATE_FILE))
+  const files = [QUOTA_FILE, USAGE_FILE].map((name) => join(config.dataDir, name))
+  const own = new Set([...states, ...files])
   const holders = new Map<string, string>()
   for (const view of views) {
     for (const { name, connect } of view.config.federation.upstreams) {
@@ -74,7 +78,7 @@ function refuseSharedStores(config: Config): void {
       if (own.has(connect.path)) {
         throw new ConfigError(
           path,
-          `${STATE_FILE} in data_dir is the gateway's own file; name another`,
+          `${basename(connect.path)} in data_dir is the gateway's own file; name another`,
         )
       }
       const holder = holders.get(connect.path)

@@ -2,7 +2,6 @@ import type { CallReport } from '../protocol/call-report.js'
 import { CODES } from '../protocol/errors.js'
 import type { Ask } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
-import { PROTOCOL } from '../protocol/versions.js'
 import { ownerOfScope } from './whose.js'
 
 /** One ask of an upstream within a call; `failed` and `timeout` are that upstream's, whatever became of the call. */
@@ -60,7 +59,7 @@ export function createEvents({ newId, charactersPerToken }: EventOptions) {
       caller: caller.name,
       owner: usage === undefined ? ownerOfScope(caller.scope) : usage.owner,
       method: report.method ?? 'none',
-      version: PROTOCOL,
+      version: report.version,
       outcome: outcomeOf(report),
       tiers: usage?.tiers ?? [],
       asks: asks.map(askUsage),

@@ -1,11 +1,11 @@
-import type { Lane, Segment } from './lane.js'
-import { segmentPath } from './lane.js'
-import type { SpoolFiles } from './spool-files.js'
+import { Segments, type SegmentsOptions, type Waiting } from './segments.js'
 
 /** How the spool stands. */
 export interface SpoolState {
   /** Bytes on disk that are in no ledger yet. */
   readonly bytes: number
+  /** Ms since the oldest event came that is in no ledger yet. */
+  readonly age: number
   /** Events that could not be written and wait in memory. */
   readonly held: number
   /** Why nothing can be written, for people; undefined while it can. */
@@ -21,26 +21,11 @@ export interface SpoolEvents {
   failing(reason: string | undefined): void
 }
 
-export interface SpoolOptions {
-  /** Where segments go; asked for until it can be had. */
-  readonly lane: () => Lane
-  readonly files: SpoolFiles
-  readonly durability: 'normal' | 'full'
-  /** A segment that has as many bytes is ended. */
-  readonly segmentBytes: number
-  /** The most bytes on disk that wait for the ledger. */
-  readonly maxBytes: number
+export interface SpoolOptions extends SegmentsOptions {
   /** The most events that wait in memory while the disk takes none. */
   readonly maxHeld: number
   readonly retryMs: number
   readonly events: SpoolEvents
-}
-
-interface Open {
-  readonly number: number
-  readonly path: string
-  readonly file: number
-  bytes: number
 }
 
 /**
@@ -49,27 +34,31 @@ interface Open {
  */
 export class Spool {
   readonly #options: SpoolOptions
+  readonly #segments: Segments
   #turn: Promise<void> | undefined
   #pending: string[] = []
   #held: string[] = []
-  #open: Open | undefined
-  #closed: Segment[] = []
-  #closedBytes = 0
-  #next: number | undefined
-  readonly #unsynced = new Set<number>()
-  #syncing: Promise<void> | undefined
-  #nextSync: Promise<void> | undefined
   #failure: string | undefined
   #retry: NodeJS.Timeout | undefined
   #ended = false
 
   constructor(options: SpoolOptions) {
     this.#options = options
+    this.#segments = new Segments(options)
   }
 
   get state(): SpoolState {
-    const bytes = this.#closedBytes + (this.#open?.bytes ?? 0)
-    return { bytes, held: this.#held.length, failure: this.#failure }
+    const { bytes, age } = this.#segments
+    return { bytes, age, held: this.#held.length, failure: this.#failure }
+  }
+
+  /** Finds what an earlier run has left, so that it gets into the ledger though nobody calls. */
+  start(): void {
+    try {
+      this.#segments.start()
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
   }
 
   /** Resolves when the event is on disk, or is known not to get there for now; it never rejects. */
@@ -90,17 +79,13 @@ export class Spool {
   }
 
   /** Ends the segment that is written to. Returns all that wait for the ledger, oldest first. */
-  rotate(): readonly Segment[] {
-    const open = this.#open
-    if (open !== undefined && open.bytes > 0) this.#shut(open)
-    return this.#closed
+  rotate(): readonly Waiting[] {
+    return this.#segments.rotate()
   }
 
   /** Removes a segment whose events are in the ledger. */
-  remove(segment: Segment): void {
-    this.#options.files.remove(segment.path)
-    this.#closed = this.#closed.filter(({ number }) => number !== segment.number)
-    this.#closedBytes -= segment.bytes
+  remove(segment: Waiting): void {
+    this.#segments.remove(segment)
   }
 
   /** Writes what waits, as far as it can be written. From here on nothing more is taken. */
@@ -130,57 +115,30 @@ export class Spool {
 
   /** False, and failing from then on, where it could not be written whole. */
   #write(lines: readonly string[]): boolean {
-    const bytes = Buffer.from(`${lines.join('\n')}\n`)
     try {
-      const open = this.#writable(bytes.length)
-      if (this.#options.files.write(open.file, bytes) < bytes.length) throw new Error(DISK_FULL)
-      open.bytes += bytes.length
-      if (this.#options.durability === 'full') this.#unsynced.add(open.file)
+      this.#segments.write(Buffer.from(lines.map((line) => `${line}\n`).join('')))
     } catch (thrown) {
-      this.#fail(reasonOf(thrown))
+      this.#fail(thrown)
       return false
     }
-    this.#options.events.written(lines.length)
+    if (lines.length > 0) this.#options.events.written(lines.length)
     return true
   }
 
-  #writable(bytes: number): Open {
-    const { maxBytes, segmentBytes, files, lane } = this.#options
-    if (this.state.bytes + bytes > maxBytes) throw new Error(SPOOL_FULL)
-    if (this.#open !== undefined && this.#open.bytes >= segmentBytes) this.#shut(this.#open)
-    if (this.#open !== undefined) return this.#open
-    const { folder, firstSegment } = lane()
-    if (this.#next === undefined) this.#adopt(folder)
-    const number = this.#next ?? firstSegment
-    const path = segmentPath(folder, number)
-    this.#open = { number, path, file: files.create(path), bytes: 0 }
-    this.#next = number + 1
-    return this.#open
+  async #synced(): Promise<void> {
+    try {
+      await this.#segments.synced()
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
   }
 
-  /** What an earlier run left is waiting too. */
-  #adopt(folder: string): void {
-    const left = this.#options.files.list(folder)
-    this.#closed = [...left, ...this.#closed]
-    this.#closedBytes += left.reduce((sum, { bytes }) => sum + bytes, 0)
-    this.#next = this.#options.lane().firstSegment
-  }
-
-  #shut(open: Open): void {
-    const { files } = this.#options
-    this.#open = undefined
-    this.#closed = [...this.#closed, { number: open.number, path: open.path, bytes: open.bytes }]
-    this.#closedBytes += open.bytes
-    if (this.#options.durability === 'normal') files.close(open.file)
-    else void this.#synced().then(() => files.close(open.file))
-  }
-
-  /** What was written in part is cut off again, and nothing is ever added behind what could not be. */
-  #fail(reason: string): void {
-    const open = this.#open
-    if (open !== undefined) {
-      quietly(() => this.#options.files.truncate(open.file, open.bytes))
-      this.#shut(open)
+  #fail(thrown: unknown): void {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    try {
+      this.#segments.cutOff()
+    } catch {
+      // What is left of a line is passed over when the segment is read.
     }
     if (this.#failure === undefined) this.#options.events.failing(reason)
     this.#failure = reason
@@ -195,47 +153,11 @@ export class Spool {
     if (lines.length > room) this.#options.events.lost(lines.length - room)
   }
 
+  /** With nothing in hand it tries whether there is a file to write to. */
   #again(): void {
-    const lines = this.#held
-    if (lines.length > 0 && !this.#write(lines)) return
+    if (!this.#write(this.#held)) return
     this.#held = []
     this.#failure = undefined
     this.#options.events.failing(undefined)
-  }
-
-  /** One flush of the disk at a time: all who come while one is under way share the next. */
-  #synced(): Promise<void> {
-    this.#nextSync ??= (this.#syncing ?? Promise.resolve()).then(() => {
-      this.#syncing = this.#nextSync
-      this.#nextSync = undefined
-      return this.#sync()
-    })
-    this.#syncing ??= this.#nextSync
-    return this.#nextSync
-  }
-
-  async #sync(): Promise<void> {
-    const files = [...this.#unsynced]
-    this.#unsynced.clear()
-    try {
-      await Promise.all(files.map((file) => this.#options.files.sync(file)))
-    } catch (thrown) {
-      this.#fail(reasonOf(thrown))
-    }
-  }
-}
-
-function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
-}
-
-const DISK_FULL = 'the disk is full'
-const SPOOL_FULL = 'the spool is full: the ledger has not taken what waits there'
-
-function quietly(task: () => void): void {
-  try {
-    task()
-  } catch {
-    return
   }
 }
