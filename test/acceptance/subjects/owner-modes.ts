@@ -9,8 +9,10 @@ import {
 import { ownerContext } from '../../support/federation-contexts.js'
 import { PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
 import type { Open, Subject, Traits } from '../subject.js'
+import { FEDERATION } from './federation.js'
 import { GATEWAYS, openGateway } from './gateways.js'
 import { inProcess } from './in-process.js'
+import { openOverCarelessTokens, openOverPlainTokens, openOverTrustingTokens } from './tokens.js'
 
 /** One way in which a caller's owner reaches upstreams. Two callers must be kept apart in each. */
 export interface OwnerMode {
@@ -31,6 +33,17 @@ export const OWNER_MODES: readonly OwnerMode[] = [
   {
     name: 'parameter, to an upstream that ignores it',
     open: () => openOver({ one: plain({ faults: ['ignores-owner'] }) }),
+    traits: APART,
+  },
+  { name: 'token, to stores that know gateways', open: openOverTrustingTokens, traits: FEDERATION },
+  {
+    name: 'token, to stores that know owners alone',
+    open: openOverPlainTokens,
+    traits: FEDERATION,
+  },
+  {
+    name: 'token, to a store that takes no notice of whose it is',
+    open: openOverCarelessTokens,
     traits: APART,
   },
   {
