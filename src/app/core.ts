@@ -116,6 +116,7 @@ async function openFederation(
     newId: createIds(clock.now, randomBytes),
     ownerMismatch: config.auth?.ownerMismatch ?? 'deny',
     engines,
+    places: config.roles === undefined ? 'untold' : 'kept',
     events: federationEvents(log, metrics),
   })
   closers.add(() => federation.close())

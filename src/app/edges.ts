@@ -55,19 +55,23 @@ export function publicEdge(parts: EdgeParts): HttpListener {
     observer: observer(parts),
     clock,
     randomBytes,
-    wellKnown: wellKnown(config, cores),
+    wellKnown: wellKnown(config, cores, entrance),
     ready: () => overallReadiness(config, cores.all),
   })
 }
 
 /** That of the default version; what is passed on says nothing of itself here. */
-function wellKnown(config: Config, { all }: Cores): (() => Promise<Description>) | undefined {
+function wellKnown(
+  config: Config,
+  { all }: Cores,
+  { roles }: Entrance,
+): (() => Promise<Description>) | undefined {
   const core = defaultCore(config, all)
   if (core === undefined) return undefined
   const { federation } = core
   const protocol = nameOfDefault(config)
   return async () => ({
-    ...profileForAnyone(federation.publicProfile(), core.config, federation.report()),
+    ...profileForAnyone(federation.publicProfile(roles()), core.config, federation.report()),
     protocol,
   })
 }

@@ -5,6 +5,7 @@ import { isLoopback } from '../edge/guard.js'
 import { TlsDoor } from '../edge/tls.js'
 import type { AccessOf } from '../identity/caller.js'
 import type { Identity } from '../identity/identity.js'
+import { createAccessOf } from '../identity/roles.js'
 import type { Log } from '../telemetry/logs.js'
 import type { AppDeps } from './deps.js'
 import { openAppIdentity } from './identity.js'
@@ -15,6 +16,8 @@ export interface Entrance {
   readonly identity: Identity
   /** Undefined where the listener is not encrypted. */
   readonly tls: TlsDoor | undefined
+  /** The roles of those who are let in; undefined where roles are labels. */
+  roles(): Config['roles']
   /**
    * Takes callers, roles and certificates from another configuration, all of them or, where it rejects, none. Gives the keys
    * of the file under which something else has changed since the start, which counts only from the next start on.
@@ -30,14 +33,17 @@ export async function openEntrance(
   const { tls: files } = config.listen
   const tls = files && new TlsDoor(await readTls(files))
   const identity = await openAppIdentity(config, { clock, log, accessOf: accessFor(config) })
+  let { roles } = config
   return {
     identity,
     tls,
+    roles: () => roles,
     async reload(next) {
       refuseOpening(config, next)
       const letIn = await identity.prepare(next, accessFor(next))
       const material = next.listen.tls && (await readTls(next.listen.tls))
       letIn()
+      roles = next.roles
       if (material !== undefined) tls?.renew(material)
       return lasting(config, next)
     },
@@ -53,14 +59,16 @@ export function warnOfReadable({ auth, listen }: Config, host: string, log: Log)
   )
 }
 
-/** Whether callers are known at all has been promised, in describe, since the start. */
+/** Whether callers are known at all has been promised, in describe, since the start; whether roles bound them, events are kept by. */
 function refuseOpening(started: Config, next: Config): void {
-  if ((started.auth === undefined) === (next.auth === undefined)) return
-  throw new ConfigError(['auth'], 'comes or goes only with a restart')
+  for (const key of ['auth', 'roles'] as const) {
+    if ((started[key] === undefined) === (next[key] === undefined)) continue
+    throw new ConfigError([key], 'comes or goes only with a restart')
+  }
 }
 
-function accessFor(_config: Config): AccessOf {
-  return () => undefined
+function accessFor({ roles }: Config): AccessOf {
+  return createAccessOf(roles)
 }
 
 /** What the keys of a configuration are called in its file, where that is not the same word with underscores. */

@@ -69,8 +69,8 @@ export interface FederationOptions {
   readonly random: () => number
   readonly newId: () => string
   readonly ownerMismatch: OwnerMismatch
-  /** Where they are defined, events are kept with what it takes to tell each caller those alone that it may see. */
-  readonly roles?: RoleDefinitions | undefined
+  /** `kept` where roles may bound what callers see: events are then kept with where their records are. */
+  readonly places?: 'kept' | 'untold'
   readonly engines?: Engines
   readonly events: FederationEvents
   /** Called between the steps of a move, by name. */
@@ -81,8 +81,8 @@ export interface FederationOptions {
 export interface Federation extends Served {
   /** Wakes when something was added to the event log. */
   readonly changes: Changes
-  /** What may be told to anybody, without counts (§8.3.3). */
-  publicProfile(): Description
+  /** What may be told to anybody, without counts (§8.3.3), and without the tiers that are hidden from one of the roles. */
+  publicProfile(roles?: RoleDefinitions): Description
   /** What it is made of and what it may promise at this moment, for `check`, health and logs. */
   report(): { readonly layout: Layout; readonly promised: Promised; readonly registry: Registry }
 }
@@ -99,8 +99,7 @@ const RECOVERY_PATIENCE = 30_000
  * leaves the registry and the state, which it did not open, to their owner.
  */
 export async function createFederation(options: FederationOptions): Promise<Federation> {
-  const { registry, ownerMismatch, events, log, clock, random, tokenizer, roles } = options
-  const { engines = {} } = options
+  const { registry, ownerMismatch, events, log, clock, random, tokenizer, engines = {} } = options
   await registry.settled(START_PATIENCE)
   const changes = new Listeners()
   const parts = createParts(options, () => changes.wake())
@@ -118,7 +117,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
   return {
     ...served,
     changes,
-    publicProfile: () => ({ ...publicProfile(parts, roles), ...digestOffer(digest) }),
+    publicProfile: (roles) => ({ ...publicProfile(parts, roles), ...digestOffer(digest) }),
     report: () => ({ layout: parts.layout(), promised: parts.promise(), registry }),
     async close() {
       await Promise.all([tail?.stop(), recovery.stop()])
@@ -129,9 +128,8 @@ export async function createFederation(options: FederationOptions): Promise<Fede
 }
 
 function createParts(options: FederationOptions, told: () => void): Parts {
-  const { name, config, registry, state, clock, newId, events, log, roles } = options
+  const { name, config, registry, state, clock, newId, events, log, places = 'untold' } = options
   const step = options.step ?? (() => {})
-  const places = roles === undefined ? 'untold' : 'kept'
   const book = state.openBook({ ...log, now: clock.now, places })
   const width = new Width(state.width)
   const trust = new Trust()
