@@ -2,7 +2,13 @@ import type { Clock } from '../protocol/time.js'
 import type { Charge } from './quota-charges.js'
 import { Counters } from './quota-counters.js'
 import type { KeptCount, QuotaFile } from './quota-file.js'
-import { type Decision, type QuotaStore, type StoreEvents, tooMuch } from './quota-store.js'
+import {
+  type Granted,
+  type QuotaStore,
+  type Refused,
+  type StoreEvents,
+  tooMuch,
+} from './quota-store.js'
 
 interface Counter {
   used: number
@@ -45,7 +51,7 @@ export class LocalStore implements QuotaStore {
     this.#tidying.unref()
   }
 
-  reserve(charges: readonly Charge[]): Decision {
+  reserve(charges: readonly Charge[]): Granted | Refused {
     const counters = charges.map((charge) => this.#counters.of(charge))
     const usedOf = (index: number) => counters[index]?.used ?? 0
     const by = tooMuch(charges, ({ quota }, index) => quota.limit - usedOf(index))
