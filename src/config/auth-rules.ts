@@ -1,6 +1,8 @@
-import type { ApiKey, AuthConfig, TlsConfig } from './auth.js'
+import type { ApiKey } from './api-key.js'
+import type { AuthConfig, TlsConfig } from './auth.js'
 import { ConfigError } from './errors.js'
 import type { JwtConfig } from './jwt.js'
+import { keysFileError } from './keys-file.js'
 
 interface Door {
   readonly auth: AuthConfig | undefined
@@ -11,7 +13,7 @@ interface Door {
 export function checkAuth({ auth, tls }: Door): void {
   if (auth !== undefined) {
     refuseNoWay(auth)
-    refuseTwinKeys(auth.keys)
+    refuseTwinKeys(auth)
     refuseTwinIssuers(auth.jwt)
   }
   if (auth?.mtls !== undefined && tls?.ca === undefined) {
@@ -34,30 +36,41 @@ function refuseNoWay({ keys, jwt, mtls }: AuthConfig): void {
 }
 
 /** Several keys of one name are one caller's, who is the same with each; one key is never two callers'. */
-function refuseTwinKeys(keys: readonly ApiKey[]): void {
+function refuseTwinKeys(auth: AuthConfig): void {
   const byName = new Map<string, ApiKey>()
   const byDigest = new Map<string, ApiKey>()
-  for (const [index, key] of keys.entries()) {
-    const path = ['auth', 'keys', index]
+  for (const [index, key] of auth.keys.entries()) {
     const twin = byDigest.get(key.sha256)
     if (twin !== undefined) {
-      throw new ConfigError([...path, 'sha256'], `this is also the key of ${twin.name}`)
+      throw keyError(auth, [index, 'sha256'], `this is also the key of ${twin.name}`)
     }
     byDigest.set(key.sha256, key)
     const other = byName.get(key.name)
     if (other === undefined) byName.set(key.name, key)
-    else refuseOtherCaller(key, other, path)
+    const part = other && PARTS.find((one) => asSet(key[one]) !== asSet(other[one]))
+    if (part === undefined) continue
+    const others = part === 'owner' ? 'owners' : 'roles'
+    throw keyError(
+      auth,
+      [index, part],
+      `another key of ${key.name} has other ${others}; keys of one name are one caller's and agree`,
+    )
   }
 }
 
-function refuseOtherCaller(key: ApiKey, other: ApiKey, path: readonly (string | number)[]): void {
-  for (const part of ['owner', 'roles'] as const) {
-    if (asSet(key[part]) === asSet(other[part])) continue
-    throw new ConfigError(
-      [...path, part],
-      `another key of ${key.name} has other ${part === 'owner' ? 'owners' : 'roles'}; keys of one name are one caller's and agree`,
-    )
+const PARTS = ['owner', 'roles'] as const
+
+/** Keys of the configuration come first, those of the file after them, a line each. */
+function keyError(
+  { keys, keysFile }: AuthConfig,
+  [index, part]: readonly [number, string],
+  problem: string,
+): ConfigError {
+  const line = index - (keys.length - (keysFile?.keys ?? 0)) + 1
+  if (keysFile === undefined || line < 1) {
+    return new ConfigError(['auth', 'keys', index, part], problem)
   }
+  return keysFileError({ path: keysFile.path, line }, `${part}: ${problem}`)
 }
 
 function asSet(names: string | readonly string[]): string {

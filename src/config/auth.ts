@@ -1,23 +1,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { parseInstant } from '../protocol/time.js'
+import { type ApiKey, apiKey, toKey } from './api-key.js'
 import { type JwtConfig, type JwtFile, jwt, toJwt } from './jwt.js'
+import { readKeysFile } from './keys-file.js'
 import { duration, expected, oneOf, strict, text } from './values.js'
-
-/** Every owner, where an owner is expected. */
-export const EVERY_OWNER = '*'
-
-/** One API key. Several of one name are one caller, whose keys are being changed. */
-export interface ApiKey {
-  readonly name: string
-  /** An owner, several that it may act for, or "*" for every owner. */
-  readonly owner: string | readonly string[]
-  /** The key's digest in lower-case hexadecimal. */
-  readonly sha256: string
-  readonly roles: readonly string[]
-  /** Wall time in ms from which on the key is worth nothing; undefined: never. */
-  readonly expires?: number | undefined
-}
 
 /** How callers are known by the certificates that they show. */
 export interface MtlsConfig {
@@ -33,7 +19,9 @@ export type CertificatePart = (typeof CERTIFICATE_PARTS)[number]
 
 /** Who may call. Absent: everybody on this machine. */
 export interface AuthConfig {
+  /** Those of the configuration, then those of `keysFile`. */
   readonly keys: readonly ApiKey[]
+  readonly keysFile: { readonly path: string; readonly keys: number } | undefined
   readonly jwt: readonly JwtConfig[]
   readonly mtls: MtlsConfig | undefined
   /** How far an issuer's clock may be from ours, in ms. */
@@ -49,44 +37,6 @@ export interface TlsConfig {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3'
 }
 
-const owners = z
-  .union([text, z.array(text).min(1)], {
-    error: ({ input }) =>
-      input === undefined
-        ? 'is missing'
-        : 'must be an owner, a list of owners, or "*" for every owner',
-  })
-  .refine(
-    (owner) => typeof owner === 'string' || !owner.includes(EVERY_OWNER),
-    '"*" is every owner, and stands alone',
-  )
-  .refine(
-    (owner) => typeof owner === 'string' || new Set(owner).size === owner.length,
-    'an owner stands twice',
-  )
-
-const instant = z
-  .string('must be text; put it in quotes')
-  .refine(
-    (written) => parseInstant(written) !== undefined,
-    'must be an instant such as "2027-01-31T00:00:00Z"',
-  )
-  .transform((written) => parseInstant(written))
-
-const apiKey = strict({
-  name: text,
-  owner: owners,
-  sha256: z
-    .string('must be text; put it in quotes')
-    .regex(
-      /^[0-9a-fA-F]{64}$/,
-      'must be a SHA-256 in 64 hexadecimal digits; `a2m-gateway keys new` makes one',
-    )
-    .toLowerCase(),
-  roles: z.array(text).default([]),
-  expires: instant.optional(),
-})
-
 const mtls = strict({
   owner: oneOf(CERTIFICATE_PARTS),
   strip: z.string('must be text; put it in quotes').default(''),
@@ -100,6 +50,7 @@ export const auth = strict({
     .array(apiKey, expected('must be a list of keys'))
     .min(1, 'must hold at least one key')
     .optional(),
+  keys_file: text.optional(),
   jwt: z
     .array(jwt, expected('must be a list of issuers'))
     .min(1, 'must hold at least one issuer')
@@ -122,17 +73,16 @@ type TlsFile = z.output<typeof tls>
 
 export function toAuth(file: AuthFile, cwd: string): AuthConfig {
   const { keys = [], jwt: issuers = [], mtls: certificates, leeway } = file
+  const path = file.keys_file && resolve(cwd, file.keys_file)
+  const inFile = path === undefined ? [] : readKeysFile(path)
   return {
-    keys: keys.map(toKey),
+    keys: [...keys.map(toKey), ...inFile],
+    keysFile: path === undefined ? undefined : { path, keys: inFile.length },
     jwt: issuers.map((issuer: JwtFile, index: number) => toJwt(issuer, { cwd, index })),
     mtls: certificates,
     leeway,
     ownerMismatch: file.owner_mismatch,
   }
-}
-
-function toKey({ expires, ...key }: NonNullable<AuthFile['keys']>[number]): ApiKey {
-  return expires === undefined ? key : { ...key, expires }
 }
 
 export function toTls({ cert, key, ca, min_version }: TlsFile, cwd: string): TlsConfig {

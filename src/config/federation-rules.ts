@@ -1,4 +1,5 @@
-import { type AuthConfig, EVERY_OWNER } from './auth.js'
+import { EVERY_OWNER } from './api-key.js'
+import type { AuthConfig } from './auth.js'
 import type { Config, TierConfig, UpstreamConfig } from './config.js'
 import { ConfigError } from './errors.js'
 import { checkOwnerMetadata } from './owner-metadata.js'

@@ -16,7 +16,7 @@ describe('no file at all', () => {
   test('listens on loopback, with what an empty file says', () => {
     expect(rest).toEqual({
       name: 'a2m-gateway',
-      listen: { host: '127.0.0.1', port: 8787, path: '/' },
+      listen: { host: '127.0.0.1', port: 8787, path: '/', tls: undefined },
       admin: { host: '127.0.0.1', port: 8788 },
       dataDir: '/srv/data',
       durability: 'normal',
@@ -175,6 +175,7 @@ test('a digest is compared in lower case', () => {
   const { auth } = load(`auth: { keys: [{ name: a, owner: "*", sha256: "${sha256}" }] }`)
   expect(auth).toEqual({
     keys: [{ name: 'a', owner: '*', sha256: sha256.toLowerCase(), roles: [] }],
+    keysFile: undefined,
     jwt: [],
     mtls: undefined,
     leeway: 30_000,
