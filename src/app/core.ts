@@ -20,6 +20,7 @@ import { reachAll } from './reach.js'
 import { refuseTwinTiers } from './report.js'
 import { serving } from './serving.js'
 import type { Shared } from './shared.js'
+import type { Signing } from './signing.js'
 
 /** One federation of a gateway, without edges. */
 export interface Core {
@@ -47,7 +48,8 @@ export async function openCore(parts: CoreParts): Promise<Core> {
   const { name, config } = view
   const deps = { ...parts.deps, log: logOf(name, parts.deps.log) }
   const metrics = metricsOf(name, shared.metrics)
-  const opening = { view, config, deps, standing, metrics, closers }
+  const { signing } = shared
+  const opening = { view, config, deps, standing, metrics, closers, signing }
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
@@ -62,6 +64,7 @@ interface Opening {
   readonly standing: Standing
   readonly metrics: Metrics
   readonly closers: Closers
+  readonly signing: Signing | undefined
 }
 
 async function openStateIn({ config, deps, closers }: Opening): Promise<State> {
@@ -74,11 +77,12 @@ async function openStateIn({ config, deps, closers }: Opening): Promise<State> {
 }
 
 async function openRegistry(opening: Opening, { profiles }: State): Promise<Registry> {
-  const { config, deps, standing, metrics, closers } = opening
+  const { view, config, deps, standing, metrics, closers, signing } = opening
   const { upstreams, tiers } = config.federation
   const { durability } = config
   const happened = metrics.happened
-  const reached = await reachAll(upstreams, { ...deps, tiers, durability, happened })
+  const around = { ...deps, tiers, durability, happened, signing, federation: view.name }
+  const reached = await reachAll(upstreams, around)
   const registry = createRegistry({
     configs: upstreams,
     reach: ({ name }) => wayTo(name, reached),

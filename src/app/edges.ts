@@ -11,6 +11,7 @@ import { stdioCaller } from '../identity/identity.js'
 import type { Description } from '../protocol/methods.js'
 import { createCallLog, createFailureLog } from '../telemetry/call-log.js'
 import { type Observer, observeAll } from '../telemetry/report.js'
+import { createSunsetLog } from '../telemetry/sunset-log.js'
 import type { Cores } from './cores.js'
 import type { AppDeps } from './deps.js'
 import type { Entrance } from './entrance.js'
@@ -22,6 +23,8 @@ import { defaultCore, nameOfDefault, onlyOverHttp, servedBy } from './versions.j
 const MAX_IN_FLIGHT = 256
 /** The shortest time between two log lines about one failure, in ms. */
 const FAILURE_LOG_MS = 10_000
+/** The shortest time between two log lines about a version that is used after its sunset, in ms. */
+const SUNSET_LOG_MS = 3_600_000
 /** The longest that a sender may take for its headers, in ms. */
 const HEADERS_MS = 10_000
 
@@ -57,6 +60,7 @@ export function publicEdge(parts: EdgeParts): HttpListener {
     randomBytes,
     wellKnown: wellKnown(config, cores, entrance),
     ready: () => overallReadiness(config, cores.all),
+    keys: cores.signing?.published,
   })
 }
 
@@ -120,5 +124,22 @@ function observer({ config, deps, cores }: EdgeParts): Observer {
   const failures = createFailureLog({ log, clock, everyMs: FAILURE_LOG_MS })
   const calls = config.log.calls ? [createCallLog(log)] : []
   const strangers = cores.auditing === undefined ? [] : [cores.auditing.strangers]
-  return observeAll([cores.metrics, failures, ...calls, ...strangers])
+  return observeAll([
+    cores.metrics,
+    cores.versions,
+    failures,
+    ...calls,
+    ...strangers,
+    ...sunset(config, deps),
+  ])
+}
+
+/** Nobody watches where no version is to go. */
+function sunset({ versions }: Config, { log, clock }: AppDeps): readonly Observer[] {
+  const sunsets = new Map(
+    versions.flatMap(({ name, sunset }) => (sunset === undefined ? [] : [[name, sunset] as const])),
+  )
+  return sunsets.size === 0
+    ? []
+    : [createSunsetLog({ log, clock, sunsets, everyMs: SUNSET_LOG_MS })]
 }

@@ -1,14 +1,19 @@
+import { Registry } from 'prom-client'
 import type { Config, UpstreamConfig } from '../config/config.js'
 import { ConfigError } from '../config/errors.js'
+import { DEFAULT_FEDERATION } from '../config/versions.js'
 import { probe } from '../probe/probe.js'
 import type { ProbeReport } from '../probe/report.js'
 import type { Cancellation } from '../protocol/cancellation.js'
 import { checkParams } from '../protocol/checks.js'
 import { toA2mError } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
+import { ownerOf } from '../protocol/scope.js'
 import { internalContext, type Reached } from '../upstreams/upstream.js'
+import { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { reachAll } from './reach.js'
+import { createSigning } from './signing.js'
 
 export interface ProbeUpstreamOptions {
   readonly config: Config
@@ -29,13 +34,19 @@ export async function probeUpstream(options: ProbeUpstreamOptions): Promise<Prob
   const { config, deps } = options
   const upstream = chosen(options)
   const { durability, federation } = config
-  const around = { ...deps, tiers: federation.tiers, durability, happened: () => {} }
+  const closers = new Closers()
+  const signing = createSigning({ config, deps, metricRegistry: new Registry(), closers })
+  const around = {
+    ...{ ...deps, tiers: federation.tiers, durability, happened: () => {}, signing },
+    federation: DEFAULT_FEDERATION,
+  }
   const reached = (await reachAll([upstream], around)).get(upstream.name)
   if (reached === undefined) throw new TypeError(`upstream ${upstream.name} was not opened`)
   try {
     return await run(upstream, reached, options)
   } finally {
     await reached.memory.close()
+    await closers.close()
   }
 }
 
@@ -59,19 +70,38 @@ async function run(
 ): Promise<ProbeReport> {
   const { clock, randomBytes } = deps
   const cleaning = (): Context => internalContext(clock.monotonic() + timeout * PATIENCE)
+  const mark = `a2m-probe-${Buffer.from(randomBytes(6)).toString('hex')}`
+  const asked = (inner: Memory): Memory => {
+    if (connect.kind === 'store') return checked(inner)
+    return owner === 'token' ? forOwners(inner, `${mark}-owner`) : inner
+  }
   try {
     return await probe({
       upstream: name,
-      memory: connect.kind === 'store' ? checked(memory) : memory,
+      memory: asked(memory),
       owners: owner === 'none' ? 'none' : 'parameter',
       line: connect.kind === 'http' ? 'request-reply' : 'two-way',
-      mark: `a2m-probe-${Buffer.from(randomBytes(6)).toString('hex')}`,
+      mark,
       context: () => ({ ...cleaning(), cancellation: stop }),
       cleaning,
     })
   } catch (thrown) {
     if (thrown instanceof TypeError) throw thrown
     throw new Error(`${name} cannot be probed: ${toA2mError(thrown).message}`)
+  }
+}
+
+/** Where tokens say who asks, every call is somebody's: the owner's that it names, or else that of the probe's own records. */
+function forOwners(inner: Memory, usual: string): Memory {
+  return {
+    call(method, params, context) {
+      if (method === 'memory/describe' && !('owner' in params))
+        return inner.call(method, params, context)
+      const entry = 'records' in params ? params.records[0] : undefined
+      const owner = ownerOf(params) ?? entry?.owner ?? usual
+      return inner.call(method, params, { ...context, owner })
+    },
+    close: () => inner.close(),
   }
 }
 

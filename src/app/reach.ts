@@ -4,7 +4,7 @@ import { Fault } from '../protocol/errors.js'
 import { createIds } from '../protocol/ids.js'
 import type { Memory } from '../protocol/memory.js'
 import type { StoreOptions, TierOption } from '../stores/options.js'
-import { createScrub } from '../telemetry/logs.js'
+import { createScrub, withoutTokens } from '../telemetry/logs.js'
 import type { Metrics, UpstreamEvent } from '../telemetry/metrics.js'
 import { createClient } from '../transport/client.js'
 import type { TransportEvents } from '../transport/events.js'
@@ -15,12 +15,16 @@ import { withOwnerMetadata } from '../upstreams/owner-metadata/with-owner-metada
 import type { Reached } from '../upstreams/upstream.js'
 import { withDiscretion } from '../upstreams/with-discretion.js'
 import type { AppDeps } from './deps.js'
+import { type Signing, vouchFor } from './signing.js'
 
 export interface ReachOptions
   extends Pick<AppDeps, 'clock' | 'random' | 'randomBytes' | 'baseEnv' | 'log'> {
   readonly tiers: readonly TierConfig[]
   readonly durability: 'normal' | 'full'
   readonly happened: Metrics['happened']
+  /** The name of the federation that they are of. */
+  readonly federation: string
+  readonly signing: Signing | undefined
 }
 
 /**
@@ -61,7 +65,8 @@ async function reach(upstream: UpstreamConfig, options: Reaching): Promise<Reach
     const url = new URL(connect.url)
     const { createHttpWire } = await import('../transport/http.js')
     const wire = createHttpWire({ url, clock, bearer, connections, maxReplyBytes })
-    return { memory: createClient(wire), wellKnown: (context) => wire.readProfile(context) }
+    const vouch = await vouchFor(upstream, options.federation, options.signing)
+    return { memory: createClient(wire, vouch), wellKnown: (context) => wire.readProfile(context) }
   }
   if (connect.kind === 'stdio') {
     const { command, env, cwd } = connect
@@ -135,8 +140,11 @@ function countingBadReplies(
 
 function discreet(upstream: UpstreamConfig, { memory, ...rest }: Reached): Reached {
   const secrets = secretsOf(upstream)
-  if (secrets.length === 0) return { memory, ...rest }
-  return { memory: withDiscretion(memory, createScrub(secrets)), ...rest }
+  const signed = upstream.owner === 'token'
+  if (secrets.length === 0 && !signed) return { memory, ...rest }
+  const scrub = createScrub(secrets)
+  const scrubAll = signed ? (text: string) => scrub(withoutTokens(text)) : scrub
+  return { memory: withDiscretion(memory, scrubAll), ...rest }
 }
 
 /** An upstream that is told owners in metadata is from here on one that keeps them apart. */

@@ -6,6 +6,7 @@ import { type Auditing, openAuditing } from './auditing.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { openLimiter } from './quotas.js'
+import { createSigning, type Signing } from './signing.js'
 
 /** What all federations of a gateway have in common; each is opened once. */
 export interface Shared {
@@ -14,6 +15,8 @@ export interface Shared {
   readonly limiter: Limiter | undefined
   readonly metrics: Metrics
   readonly metricRegistry: MetricRegistry
+  /** Undefined where no upstream is shown a token. */
+  readonly signing: Signing | undefined
 }
 
 export interface SharedParts {
@@ -32,5 +35,6 @@ export async function openShared(parts: SharedParts): Promise<Shared> {
   const metrics = createMetrics({ registry: metricRegistry, upstreams })
   const auditing = await openAuditing({ config, deps, metricRegistry, closers })
   const limiter = await openLimiter({ config, deps, metricRegistry, closers })
-  return { auditing, limiter, metrics, metricRegistry }
+  const signing = createSigning({ config, deps, metricRegistry, closers })
+  return { auditing, limiter, metrics, metricRegistry, signing }
 }

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Config, UpstreamConfig } from './config.js'
 import { ConfigError } from './errors.js'
 import { duration, lifetime, oneOf, strict, text } from './values.js'
+import { servedViews } from './views.js'
 
 /** How the gateway signs for the owners that it acts for, where upstreams have `owner: token`. Times in ms. */
 export interface SigningConfig {
@@ -54,6 +55,16 @@ export function audienceOf({ owner, audience, connect }: UpstreamConfig): string
  */
 export function asksForOneOwner({ owner, connect }: UpstreamConfig): boolean {
   return owner === 'token' && connect.kind === 'http' && connect.bearer === undefined
+}
+
+/** Whether anybody is shown tokens: an upstream of a federation that serves a version, or one that a version is passed on to. */
+export function signsTokens(config: Config): boolean {
+  const upstreams = servedViews(config).flatMap((view) => view.config.federation.upstreams)
+  const passed = config.versions.map(({ serves }) => serves)
+  return (
+    upstreams.some(({ owner }) => owner === 'token') ||
+    passed.some((serves) => serves.kind === 'upstream' && serves.owner === 'token')
+  )
 }
 
 /** Throws where a store or the audit log is to be kept in the file of the keys. */

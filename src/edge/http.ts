@@ -1,4 +1,5 @@
 import type { Identity } from '../identity/identity.js'
+import type { PublishedKeys } from '../identity/signer.js'
 import type { Description } from '../protocol/methods.js'
 import type { Clock } from '../protocol/time.js'
 import type { Observer } from '../telemetry/report.js'
@@ -47,6 +48,8 @@ export interface HttpEdgeOptions {
   /** What the server says of itself to anyone (§8.3.3); may be stale. Counts are taken out here. Undefined: nothing. */
   readonly wellKnown: (() => Promise<Description>) | undefined
   readonly ready: () => Readiness
+  /** The public keys that its tokens can be checked with; undefined where it signs none. */
+  readonly keys?: (() => PublishedKeys | undefined) | undefined
 }
 
 /** The public face of the gateway over HTTP (§8.3). Nothing is bound until `listen`. */
@@ -77,6 +80,7 @@ export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
   })
   addHealthRoutes(listener.app, options.ready, drain)
   if (options.wellKnown !== undefined) addWellKnown(listener, options.wellKnown)
+  if (options.keys !== undefined) addKeys(listener, options.keys)
   return listener
 }
 
@@ -94,6 +98,22 @@ function addWellKnown(
     }
   })
 }
+
+/** A JWK Set (RFC 7517), to be kept no longer than the next key is published before it signs. */
+function addKeys(
+  { app }: ReturnType<typeof createListener>,
+  read: () => PublishedKeys | undefined,
+): void {
+  app.get('/.well-known/jwks.json', (_request, reply) => {
+    reply.hijack()
+    const keys = read()
+    if (keys === undefined) return sendJson(reply.raw, NO_KEYS)
+    const headers = { 'cache-control': `public, max-age=${keys.maxAge}` }
+    sendJson(reply.raw, { status: 200, body: keys.body, headers })
+  })
+}
+
+const NO_KEYS = refusalReply(503, 'the keys are not open yet')
 
 /** What anybody may know: no counts, since those are the callers', and nothing of the upstreams. */
 function publicProfile(description: Description): Description {

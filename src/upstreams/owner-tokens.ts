@@ -30,11 +30,3 @@ export function ownerTokens({ signer, verifier, subject, ownCredential }: OwnerT
 function isAsk(context: Context): boolean {
   return Object.hasOwn(context, 'owner')
 }
-
-/** Any JWT: its header is JSON, and so begins with what `{"` is in base64url. */
-const TOKEN = /eyJ[\w-]+\.[\w-]+\.[\w-]*/g
-
-/** Takes tokens out of what an upstream says, which may repeat the one that it was shown. */
-export function withoutTokens(text: string): string {
-  return text.includes('eyJ') ? text.replace(TOKEN, '[redacted]') : text
-}

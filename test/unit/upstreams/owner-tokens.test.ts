@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Context } from '../../../src/protocol/memory.js'
-import { ownerTokens, withoutTokens } from '../../../src/upstreams/owner-tokens.js'
+import { withoutTokens } from '../../../src/telemetry/logs.js'
+import { ownerTokens } from '../../../src/upstreams/owner-tokens.js'
 import { internalContext } from '../../../src/upstreams/upstream.js'
 import { anyContext, ownerContext } from '../../support/federation-contexts.js'
 
