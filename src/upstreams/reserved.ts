@@ -13,12 +13,22 @@ import type { UpstreamProfile } from './profile.js'
 export const OWNER_MEMBER = `${EXTENSION}-owner`
 export const EMPTY_MEMBER = `${EXTENSION}-empty`
 
-const RESERVED = [EXTENSION, OWNER_MEMBER, EMPTY_MEMBER] as const
+const OF_OWNERS = [OWNER_MEMBER, EMPTY_MEMBER] as const
+const RESERVED = [EXTENSION, ...OF_OWNERS] as const
 
-/** The first name in metadata, or in a \`where\`, that is not a caller's to set or to test. */
+/** The first name in metadata, or in a `where`, that is not a caller's to set or to test. */
 export function reservedIn(named: unknown): string | undefined {
+  return firstIn(named, RESERVED)
+}
+
+/** The first name in metadata, or in a `where`, by which owners are kept apart at an upstream. */
+export function ownersIn(named: unknown): string | undefined {
+  return firstIn(named, OF_OWNERS)
+}
+
+function firstIn(named: unknown, names: readonly string[]): string | undefined {
   if (typeof named !== 'object' || named === null) return undefined
-  return RESERVED.find((name) => Object.hasOwn(named, name))
+  return names.find((name) => Object.hasOwn(named, name))
 }
 
 /** What reserved metadata holds; `bare` where the record had no metadata of its own. */

@@ -19,6 +19,8 @@ export interface Traits {
    * Undefined where owners are not kept apart.
    */
   readonly owners: 'principal' | 'parameter' | undefined
+  /** Use is counted as stores count it that cannot be told which of the records that they gave went out. */
+  readonly use?: 'as given'
 }
 
 /** An A2M memory under test. */

@@ -22,6 +22,7 @@ import { openStore, storeContract } from '../../src/stores/store.js'
 import { Tokenizer } from '../../src/text/tokenizer.js'
 import { createLoopback } from '../../src/transport/in-process.js'
 import { createRegistry, type Registry } from '../../src/upstreams/registry.js'
+import type { Reached } from '../../src/upstreams/upstream.js'
 import { gatewayContext } from './federation-contexts.js'
 
 /** A folder of its own for one test, and its removal. */
@@ -88,7 +89,7 @@ export const recallConfig = {
 } as const satisfies FederationConfig['recall']
 
 export interface Upstreams {
-  readonly [name: string]: { readonly memory: Memory; readonly config?: Partial<UpstreamConfig> }
+  readonly [name: string]: Reached & { readonly config?: Partial<UpstreamConfig> }
 }
 
 export interface FederationSetup {
@@ -100,6 +101,7 @@ export interface FederationSetup {
   readonly step?: (name: string) => void
   readonly ownerMismatch?: 'deny' | 'ignore'
   readonly log?: Partial<EventsConfig>
+  readonly places?: 'kept' | 'untold'
 }
 
 export interface TestFederation {
@@ -131,7 +133,7 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
     reach: ({ name }) => {
       const upstream = upstreams[name]
       if (upstream === undefined) throw new Error(`no upstream ${name}`)
-      return { memory: upstream.memory }
+      return upstream
     },
     profiles: state.profiles,
     clock,
@@ -160,6 +162,7 @@ export async function openFederation(setup: FederationSetup): Promise<TestFedera
       tail: (...entry) => tailed.push(entry),
     },
     ...(setup.step === undefined ? {} : { step: setup.step }),
+    ...(setup.places === undefined ? {} : { places: setup.places }),
   })
   return {
     federation,

@@ -14,6 +14,7 @@ export interface PlainOptions {
   /** What it gets wrong on purpose. */
   readonly faults?: readonly (
     | 'ignores-owner'
+    | 'ignores-where'
     | 'ignores-where-on-timeline'
     | 'ignores-limit'
     | 'prefix-by-characters'
@@ -138,7 +139,8 @@ export class PlainMemory implements Memory {
     const words = (params.query ?? '').toLowerCase().split(/\W+/).filter(Boolean)
     const hits = (content: string) =>
       words.filter((word) => content.toLowerCase().includes(word)).length
-    const scored = this.#select(params)
+    const chosen = this.#select(params)
+    const scored = (words.length === 0 ? chosen.reverse() : chosen)
       .map((record) => ({
         ...record,
         score: words.length === 0 ? 0.5 : hits(record.content) / words.length,
@@ -180,12 +182,13 @@ export class PlainMemory implements Memory {
   ): MemoryRecord[] {
     const { key_prefix } = params
     const blind = this.#options.faults?.includes('ignores-owner')
+    const deaf = this.#options.faults?.includes('ignores-where')
     return this.records.filter(
       (record) =>
         (params.tier === undefined || record.tier === params.tier) &&
         (params.owner === undefined || blind || record.owner === params.owner) &&
         (!key_prefix || !this.#keeps('keys') || this.#covers(key_prefix, record.key)) &&
-        matches(record, params.where ?? {}),
+        (deaf || matches(record, params.where ?? {})),
     )
   }
 

@@ -3,7 +3,7 @@ import { A2mError, Fault, invalidParams } from '../../protocol/errors.js'
 import type { Context } from '../../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../../protocol/methods.js'
 import type { Entry } from '../../protocol/records.js'
-import { reservedIn } from '../reserved.js'
+import { ownersIn } from '../reserved.js'
 import { NAMED } from './admission.js'
 import { rawById } from './looking.js'
 import type { MixedMemory } from './mixed-memory.js'
@@ -43,7 +43,7 @@ interface Place {
 }
 
 function sentAs(given: Entry, { params, index, newId }: Place): Sent {
-  const name = reservedIn(given.metadata?.value())
+  const name = ownersIn(given.metadata?.value())
   if (name !== undefined) {
     throw invalidParams(`records[${index}].metadata: the name "${name}" in metadata is reserved`)
   }

@@ -1,7 +1,7 @@
 import { invalidParams } from '../../protocol/errors.js'
 import type { Where } from '../../protocol/matches.js'
 import type { Owner } from '../../protocol/scope.js'
-import { OWNER_MEMBER, reservedIn } from '../reserved.js'
+import { OWNER_MEMBER, ownersIn } from '../reserved.js'
 import { NAMED } from './admission.js'
 import { Names } from './names.js'
 import { stampOf } from './stamp.js'
@@ -17,7 +17,7 @@ const UNTESTABLE: readonly string[] = ['metadata', 'owner']
 
 /** Puts a `where` into the upstream's terms; undefined where no record of the owner's can pass it. */
 export function whereThere(where: Where = {}, owner: Owner): WhereThere | undefined {
-  const name = reservedIn(where)
+  const name = ownersIn(where)
   if (name !== undefined) throw invalidParams(`where: the name "${name}" in metadata is reserved`)
   const told = owner === undefined ? anybodys(where) : ones(where, owner)
   if (told === undefined) return undefined

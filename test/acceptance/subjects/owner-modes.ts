@@ -7,6 +7,7 @@ import {
   type Upstreams,
 } from '../../support/federation.js'
 import { ownerContext } from '../../support/federation-contexts.js'
+import { ownersInMetadata } from '../../support/owner-metadata.js'
 import { PlainMemory, type PlainOptions } from '../../support/plain-memory.js'
 import type { Open, Subject, Traits } from '../subject.js'
 import { FEDERATION } from './federation.js'
@@ -35,6 +36,25 @@ export const OWNER_MODES: readonly OwnerMode[] = [
     open: () => openOver({ one: plain({ faults: ['ignores-owner'] }) }),
     traits: APART,
   },
+  {
+    name: 'metadata',
+    open: () => openOver({ one: inMetadata({}) }),
+    traits: APART,
+  },
+  {
+    name: 'metadata, to an upstream that says it keeps owners and does not',
+    open: () =>
+      openOver({
+        one: inMetadata({ capabilities: ['core', 'scopes', 'tiers'], faults: ['ignores-owner'] }),
+      }),
+    traits: APART,
+  },
+  {
+    name: 'metadata, to an upstream that ignores where',
+    open: () =>
+      openOver({ one: inMetadata({ faults: ['ignores-where', 'ignores-where-on-timeline'] }) }),
+    traits: APART,
+  },
   { name: 'token, to stores that know gateways', open: openOverTrustingTokens, traits: FEDERATION },
   {
     name: 'token, to stores that know owners alone',
@@ -60,6 +80,12 @@ type UpstreamSetup = Upstreams[string]
 function plain(options: PlainOptions): UpstreamSetup {
   const capabilities = ['core', 'scopes', 'tiers']
   return { memory: new PlainMemory({ capabilities, tiers: TIERS, ...options }) }
+}
+
+/** One that knows no owners, and is told them in metadata. */
+function inMetadata(options: PlainOptions): UpstreamSetup {
+  const memory = new PlainMemory({ capabilities: ['core', 'tiers'], tiers: TIERS, ...options })
+  return { ...ownersInMetadata(memory), config: { owner: 'metadata' } }
 }
 
 /** A federation in this process whose tiers are all at the upstream `one`; any other is read for them besides. */
