@@ -139,8 +139,7 @@ export class PlainMemory implements Memory {
     const words = (params.query ?? '').toLowerCase().split(/\W+/).filter(Boolean)
     const hits = (content: string) =>
       words.filter((word) => content.toLowerCase().includes(word)).length
-    const chosen = this.#select(params)
-    const scored = (words.length === 0 ? chosen.reverse() : chosen)
+    const scored = this.#select(params)
       .map((record) => ({
         ...record,
         score: words.length === 0 ? 0.5 : hits(record.content) / words.length,

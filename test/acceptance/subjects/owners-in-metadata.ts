@@ -48,8 +48,17 @@ export function openStoresWithoutOwners(): Promise<Subject> {
 
 /** A federation of stores of somebody else's that can do the least. */
 export function openPlainStoresWithoutOwners(): Promise<Subject> {
+  // A plain store gives records of one instant in no order of its own.
+  let last = 0
+  const now = () => {
+    last = Math.max(last + 1, Date.now())
+    return last
+  }
   const plain = () =>
-    ({ ...ownersInMetadata(new PlainMemory()), config: { owner: 'metadata' } }) as const
+    ({
+      ...ownersInMetadata(new PlainMemory({ now })),
+      config: { owner: 'metadata', timeout: 5000 },
+    }) as const
   return open(plain(), plain(), plain())
 }
 
