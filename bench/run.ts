@@ -12,14 +12,14 @@ import { Processes } from './harness/processes.js'
 import { heap, micro, startUp } from './speed/alone-rows.js'
 import type { Bench } from './speed/bench.js'
 import { type FigureLine, printFigures, printRates, type RateLine } from './speed/lines.js'
-import { freshTexts, oneUpstream, threeUpstreams } from './speed/serving-rows.js'
+import { freshTexts, guardedEdge, oneUpstream, threeUpstreams } from './speed/serving-rows.js'
 
 const FULL = { warm: 5000, rounds: 5, round: 1200 }
 const QUICK = { warm: 1500, rounds: 3, round: 700 }
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'a,b,c,d,e,f,g' },
+    only: { type: 'string', default: 'a,b,c,d,e,f,g,h' },
     quick: { type: 'boolean', default: false },
     profiles: { type: 'string' },
   },
@@ -46,6 +46,10 @@ async function run(bench: Bench): Promise<void> {
   if (wants('c')) {
     progress('c: new texts')
     rates.push(...(await freshTexts(bench)))
+  }
+  if (wants('h')) {
+    progress('h: callers, roles, limits and metering')
+    rates.push(...(await guardedEdge(bench)))
   }
   const alone = { e: micro, f: heap, g: startUp }
   for (const [row, measure] of Object.entries(alone)) {

@@ -16,12 +16,19 @@ const WINDOW = 20
 
 const UPSTREAM = new URL('./upstream.ts', import.meta.url)
 
+export interface UpstreamOptions {
+  readonly count: number
+  readonly texts: 'fresh' | 'repeated'
+  /** Whether the records are those of the caller that has the key, which is so unless told, or nobody's. */
+  readonly records?: 'owned' | 'ownerless'
+}
+
 /** Starts so many upstreams in one process, whose texts are dealt anew or repeat. */
 export function startUpstreams(
   { place }: Bench,
-  { count, texts }: { count: number; texts: 'fresh' | 'repeated' },
+  { count, texts, records = 'owned' }: UpstreamOptions,
 ): Promise<Running> {
-  return place.processes.startSource(UPSTREAM, [String(count), texts], count)
+  return place.processes.startSource(UPSTREAM, [String(count), texts, records], count)
 }
 
 export interface GatewayOptions {
@@ -31,19 +38,43 @@ export interface GatewayOptions {
   readonly window?: number
   /** Whether there is a log line for every call. */
   readonly calls?: boolean
+  /** `open`: nobody is asked who they are. `keys`: a key is asked for. `guarded`: roles, limits and metering besides. */
+  readonly edge?: 'open' | 'keys' | 'guarded'
 }
 
-/** A key is asked for and metrics are on; each upstream has one tier, and no answer is given up on a busy machine. */
+/** Metrics are on, and what is used is not metered unless the edge is guarded; each upstream has one tier, and no answer is given up on a busy machine. */
 export function configOf(options: GatewayOptions): object {
-  const { upstreams, lexical, window = WINDOW, calls = false } = options
+  const { upstreams, lexical, window = WINDOW, calls = false, edge = 'keys' } = options
   const named = upstreams.map((url, index) => [`store${index + 1}`, url] as const)
   return {
-    auth: AUTH,
+    ...EDGES[edge],
     log: { calls },
     upstreams: Object.fromEntries(named.map(([name, url]) => [name, { url, timeout: '20s' }])),
     tiers: Object.fromEntries(named.map(([name]) => [`tier-${name}`, { upstream: name }])),
     recall: { window, voters: { lexical } },
   }
+}
+
+/** As far above what a run can use as a limit may be. */
+const PLENTY = 1e12
+
+const EDGES: { readonly [E in NonNullable<GatewayOptions['edge']>]: object } = {
+  open: { usage: 'off' },
+  keys: { auth: AUTH, usage: 'off' },
+  guarded: {
+    auth: { keys: AUTH.keys.map((key) => ({ ...key, roles: ['agent'] })) },
+    roles: {
+      agent: { methods: ['memory/recall', 'memory/remember'], tiers: ['tier-store1'] },
+      reader: { tiers: ['tier-store1'], access: 'read' },
+    },
+    quotas: {
+      limits: {
+        burst: { of: 'calls', per: 'caller', window: 'minute', limit: PLENTY },
+        month: { of: 'calls', per: 'owner', window: 'month', limit: PLENTY, soft: 0.8 },
+        texts: { of: 'characters', per: 'owner', window: 'day', limit: PLENTY },
+      },
+    },
+  },
 }
 
 /** Starts a gateway and makes sure that it answers as it should before anything is measured. */

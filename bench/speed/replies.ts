@@ -1,9 +1,15 @@
-import { OWNER } from '../harness/gateway.js'
 import type { Prose } from './prose.js'
 
 /** What is prebuilt of each length and dealt in turn. */
 const VARIANTS = 32
 const WRITTEN_AT = '2026-03-01T09:30:00.000Z'
+
+/** What records are made of: their texts, the upstream's name, and whose they are, if anybody's. */
+export interface Records {
+  readonly prose: Prose
+  readonly name: string
+  readonly owner: string | undefined
+}
 
 /** Results of recall as JSON, without anything searched. */
 export interface Replies {
@@ -16,8 +22,8 @@ export class RepeatedReplies implements Replies {
   readonly #fresh: FreshReplies
   #turn = 0
 
-  constructor(prose: Prose, name: string) {
-    this.#fresh = new FreshReplies(prose, name)
+  constructor(records: Records) {
+    this.#fresh = new FreshReplies(records)
   }
 
   recall(limit: number): string {
@@ -34,13 +40,13 @@ export class RepeatedReplies implements Replies {
 
 /** Records that nobody has seen before in every result. */
 export class FreshReplies implements Replies {
-  readonly #prose: Prose
-  readonly #name: string
+  readonly #records: Records
+  readonly #owner: string
   #count = 0
 
-  constructor(prose: Prose, name: string) {
-    this.#prose = prose
-    this.#name = name
+  constructor(records: Records) {
+    this.#records = records
+    this.#owner = records.owner === undefined ? '' : `"owner":"${records.owner}",`
   }
 
   recall(limit: number): string {
@@ -51,8 +57,9 @@ export class FreshReplies implements Replies {
   /** The prose holds nothing that JSON would escape. */
   #record(place: number): string {
     const number = ++this.#count
-    const metadata = `{"source":"${this.#name}","page":${number % 400},"tags":["imported","reviewed"],"checksum":90071992547${number}}`
+    const { prose, name } = this.#records
+    const metadata = `{"source":"${name}","page":${number % 400},"tags":["imported","reviewed"],"checksum":90071992547${number}}`
     const score = (1 - place / 100).toFixed(2)
-    return `{"id":"${this.#name}-${number}","content":"${this.#prose.record()}","created_at":"${WRITTEN_AT}","role":"memory","metadata":${metadata},"owner":"${OWNER}","score":${score}}`
+    return `{"id":"${name}-${number}","content":"${prose.record()}","created_at":"${WRITTEN_AT}","role":"memory","metadata":${metadata},${this.#owner}"score":${score}}`
   }
 }

@@ -66,6 +66,31 @@ export async function freshTexts(bench: Bench): Promise<readonly RateLine[]> {
   return [rateLine('c', plain), comparedLine('c', { measured: voted, to: plain })]
 }
 
+/** Row h: what callers, roles, limits and metering cost together, against the same gateway without any of them. */
+export async function guardedEdge(bench: Bench): Promise<readonly RateLine[]> {
+  const nobodys = await startUpstreams(bench, {
+    count: 1,
+    texts: 'repeated',
+    records: 'ownerless',
+  })
+  const theirs = await startUpstreams(bench, { count: 1, texts: 'repeated' })
+  const open = await startSide(bench, 'gateway, open to all, nothing metered', {
+    upstreams: nobodys.urls,
+    lexical: 1,
+    edge: 'open',
+  })
+  const guarded = await startSide(bench, 'gateway, keys, roles, limits, ledger', {
+    upstreams: theirs.urls,
+    lexical: 1,
+    edge: 'guarded',
+  })
+  const course = { ...bench.pace, load: bench.load, connections: CONNECTIONS }
+  const [plain, watched] = await measure(course, [open, guarded])
+  await stopAll([nobodys, theirs, open.server, guarded.server])
+  if (plain === undefined || watched === undefined) throw new Error('nothing was measured')
+  return [rateLine('h', plain), comparedLine('h', { measured: watched, to: plain, least: 0.85 })]
+}
+
 async function three(measuring: Promise<Measured[]>): Promise<[Measured, Measured, Measured]> {
   const [first, second, third] = await measuring
   if (first === undefined || second === undefined || third === undefined) {

@@ -1,12 +1,13 @@
 /**
  * A2M servers that cost next to nothing: recall is answered from memory, with as many records as were asked for.
  *
- *     upstream.ts COUNT (repeated | fresh)
+ *     upstream.ts COUNT (repeated | fresh) (owned | ownerless)
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { OWNER } from '../harness/gateway.js'
 import { announce, type Call, readCall, sendJson } from './minimal-http.js'
 import { Prose } from './prose.js'
-import { FreshReplies, RepeatedReplies, type Replies } from './replies.js'
+import { FreshReplies, type Records, RepeatedReplies, type Replies } from './replies.js'
 
 const DESCRIPTION = {
   protocol: 'a2m/0.1',
@@ -26,9 +27,8 @@ function result(id: unknown, json: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`
 }
 
-function serve(name: string, texts: string, prose: Prose): void {
-  const replies =
-    texts === 'fresh' ? new FreshReplies(prose, name) : new RepeatedReplies(prose, name)
+function serve(texts: string, records: Records): void {
+  const replies = texts === 'fresh' ? new FreshReplies(records) : new RepeatedReplies(records)
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== 'POST') {
       response.writeHead(404).end()
@@ -39,7 +39,9 @@ function serve(name: string, texts: string, prose: Prose): void {
   announce(createServer((request, response) => void handle(request, response)))
 }
 
-const [count = '1', texts = 'repeated'] = process.argv.slice(2)
+const [count = '1', texts = 'repeated', owned = 'owned'] = process.argv.slice(2)
+const owner = owned === 'owned' ? OWNER : undefined
 for (let number = 1; number <= Number(count); number++) {
-  serve(`upstream${number}`, texts, new Prose(number))
+  const name = `upstream${number}`
+  serve(texts, { prose: new Prose(number), name, owner })
 }
