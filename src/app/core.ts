@@ -53,7 +53,7 @@ export async function openCore(parts: CoreParts): Promise<Core> {
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
-  const served = serving({ name, config, federation, deps, shared })
+  const served = serving({ name, config, federation, deps, shared, closers })
   return { name, config, federation, served, registry, standing }
 }
 

@@ -2,15 +2,18 @@ import type { Config } from '../config/config.js'
 import { DEFAULT_FEDERATION } from '../config/versions.js'
 import { type Pushing, withPush } from '../edge/with-push.js'
 import type { Federation } from '../federation/federation.js'
+import { withMetering } from '../metering/with-metering.js'
 import { type QuotaOptions, withQuotas } from '../metering/with-quotas.js'
 import { withPartialCount } from '../telemetry/partial-metrics.js'
 import { withAudit } from '../telemetry/with-audit.js'
 import { withCrashLog } from '../telemetry/with-crash-log.js'
 import type { Auditing } from './auditing.js'
+import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { withNames } from './naming.js'
 import { limitsOf } from './quotas.js'
 import type { Shared } from './shared.js'
+import { openStock } from './stock.js'
 
 /** One federation, and what is wrapped around each alike. */
 export interface ServingParts {
@@ -20,16 +23,33 @@ export interface ServingParts {
   readonly federation: Federation
   readonly deps: AppDeps
   readonly shared: Shared
+  readonly closers: Closers
 }
 
 /** A federation as edges serve it: what happens around every call of it, the innermost first. */
-export function serving({ name, federation, deps, shared }: ServingParts): Pushing {
+export function serving(parts: ServingParts): Pushing {
+  const { name, federation, deps, shared } = parts
   const { changes } = federation
   const counted = withPartialCount(federation, shared.metrics.partial)
   const pushing = withPush(withCrashLog(counted, deps.log), { changes, clock: deps.clock })
   const { auditing, limiter } = shared
-  const limited = limiter === undefined ? pushing : within(pushing, limitsOf(federation, limiter))
+  const measured = metered(pushing, parts)
+  const limited = limiter === undefined ? measured : within(measured, limitsOf(federation, limiter))
   return withNames(auditing === undefined ? limited : audited(limited, auditing, name), name)
+}
+
+/** Limits, too, go by what is measured here. */
+function metered(pushing: Pushing, parts: ServingParts): Pushing {
+  const { federation, shared } = parts
+  const { metering, limiter } = shared
+  if (metering === undefined && limiter === undefined) return pushing
+  const stock = metering && openStock({ ...parts, metering })
+  const around = withMetering(pushing, {
+    tiers: () => federation.report().layout.tiers,
+    ...(metering && { refusal: () => metering.refusal() }),
+    ...(stock && { done: (method, params, owner) => stock.done(method, params, owner) }),
+  })
+  return { ...around, flushed: (connection) => pushing.flushed(connection) }
 }
 
 /** Limits stand outside of what measures, which tells them what a call has used. */

@@ -2,9 +2,12 @@ import { Registry as MetricRegistry } from 'prom-client'
 import type { Config } from '../config/config.js'
 import type { Limiter } from '../metering/limiter.js'
 import { createMetrics, type Metrics, type UpstreamStatus } from '../telemetry/metrics.js'
+import type { Observer } from '../telemetry/report.js'
+import { createVersionMetrics } from '../telemetry/version-metrics.js'
 import { type Auditing, openAuditing } from './auditing.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
+import { type Metering, openMetering } from './metering.js'
 import { openLimiter } from './quotas.js'
 import { createSigning, type Signing } from './signing.js'
 
@@ -13,7 +16,11 @@ export interface Shared {
   readonly auditing: Auditing | undefined
   /** Undefined where nothing is limited. */
   readonly limiter: Limiter | undefined
+  /** Undefined where usage is not metered. */
+  readonly metering: Metering | undefined
   readonly metrics: Metrics
+  /** Counts by version. */
+  readonly versions: Observer
   readonly metricRegistry: MetricRegistry
   /** Undefined where no upstream is shown a token. */
   readonly signing: Signing | undefined
@@ -33,8 +40,10 @@ export async function openShared(parts: SharedParts): Promise<Shared> {
   const { config, deps, upstreams, closers } = parts
   const metricRegistry = new MetricRegistry()
   const metrics = createMetrics({ registry: metricRegistry, upstreams })
+  const versions = createVersionMetrics({ registry: metricRegistry, versions: config.versions })
   const auditing = await openAuditing({ config, deps, metricRegistry, closers })
   const limiter = await openLimiter({ config, deps, metricRegistry, closers })
+  const metering = await openMetering({ config, deps, metricRegistry, closers })
   const signing = createSigning({ config, deps, metricRegistry, closers })
-  return { auditing, limiter, metrics, metricRegistry, signing }
+  return { auditing, limiter, metering, metrics, versions, metricRegistry, signing }
 }

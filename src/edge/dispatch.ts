@@ -38,7 +38,7 @@ export interface DispatchOptions {
   readonly observer: Observer
   readonly newTrace: () => string
   /** Keeps what a call used where it outlives the process. The reply waits for it; it never rejects. */
-  readonly keep?: (report: CallReport) => Promise<void> | undefined
+  readonly keep?: ((report: CallReport) => Promise<void> | undefined) | undefined
 }
 
 /** Gives every message its context and makes the one report of it. */

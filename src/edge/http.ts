@@ -43,6 +43,7 @@ export interface HttpEdgeOptions {
   readonly allowedOrigins: readonly string[]
   readonly limits: HttpLimits
   readonly observer: Observer
+  readonly keep?: DispatchOptions['keep']
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
   /** What the server says of itself to anyone (§8.3.3); may be stale. Counts are taken out here. Undefined: nothing. */
@@ -61,6 +62,7 @@ export function createHttpEdge(options: HttpEdgeOptions): HttpListener {
     clock: options.clock,
     requestMs: limits.callMs,
     observer,
+    keep: options.keep,
     newTrace: createTraces(options.randomBytes),
   }
   const { maxBodyBytes } = limits

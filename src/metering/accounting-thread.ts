@@ -44,12 +44,18 @@ export class AccountingThread implements Accounting {
     return this.#call('stock', args)
   }
 
+  owners(...args: Parameters<Accounting['owners']>): ReturnType<Accounting['owners']> {
+    return this.#call('owners', args)
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
     const late = setTimeout(() => void worker.terminate(), GRACE_MS)
     try {
       await this.#call('close', [])
+    } catch {
+      // It has ended without being asked to, or too late.
     } finally {
       clearTimeout(late)
       await worker.terminate()

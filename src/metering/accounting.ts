@@ -33,6 +33,7 @@ export interface Accounting {
   usage(query: UsageQuery): Promise<UsageAnswer>
   count(counts: readonly StockCount[]): Promise<void>
   stock(query: StockQuery): Promise<StockAnswer>
+  owners(source: string, sinceHour: number): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -86,6 +87,10 @@ class LocalAccounting implements Accounting {
 
   async stock(query: StockQuery): Promise<StockAnswer> {
     return (await this.#open()).ledger.stock(query)
+  }
+
+  async owners(source: string, sinceHour: number): Promise<readonly string[]> {
+    return (await this.#open()).ledger.owners(source, sinceHour)
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
-import { mkdirSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
 
 /**
@@ -37,7 +37,8 @@ export function takeAbandoned(folder: string, newId: () => string): readonly Lan
 }
 
 function tryLane(folder: string, newId: () => string): Lane | undefined {
-  mkdirSync(folder, { recursive: true })
+  ensureFolder(dirname(folder))
+  ensureFolder(folder)
   const db = new Sqlite(join(folder, 'lane.db'), { timeout: 0 })
   try {
     return locked(db, folder, newId)
@@ -46,6 +47,11 @@ function tryLane(folder: string, newId: () => string): Lane | undefined {
     if (isBusy(thrown)) return undefined
     throw thrown
   }
+}
+
+/** One at a time: made recursively, folders of a file system that takes none would be waited for without end. */
+function ensureFolder(path: string): void {
+  if (!existsSync(path)) mkdirSync(path)
 }
 
 /** In this mode the lock that the first write takes is kept until the file is closed. */

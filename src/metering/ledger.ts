@@ -38,6 +38,8 @@ export interface Ledger {
   /** Notes what owners have in their tiers at an instant. */
   count(counts: readonly StockCount[]): Promise<void>
   stock(query: StockQuery): Promise<StockAnswer>
+  /** The owners, as `ownerKey` has them, of whom a gateway has counted something or who were in calls since an hour. */
+  owners(source: string, sinceHour: number): Promise<readonly string[]>
   /** Takes events away that are older than an instant, a portion at a time. Returns how many. */
   prune(before: number): Promise<number>
   close(): Promise<void>

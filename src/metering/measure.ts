@@ -69,7 +69,7 @@ type Outgoing = { readonly [M in Method]: (result: ResultOf<M>) => Measure }
 /** A method that nobody measures does not compile. */
 const IN: Incoming = {
   'memory/describe': nothing,
-  'memory/remember': ({ records }) => measureRecords(records),
+  'memory/remember': ({ records }) => measureEntries(records),
   'memory/recall': ({ tier, embedding }) => named([tier], embedding === undefined ? 0 : 1),
   'memory/timeline': ({ tier }) => named([tier]),
   'memory/forget': ({ tier }) => named([tier]),
@@ -88,19 +88,19 @@ const IN: Incoming = {
 const OUT: Outgoing = {
   'memory/describe': nothing,
   'memory/remember': nothing,
-  'memory/recall': ({ records }) => measureRecords(records),
-  'memory/timeline': ({ records }) => measureRecords(records),
+  'memory/recall': ({ records }) => measureEntries(records),
+  'memory/timeline': ({ records }) => measureEntries(records),
   'memory/forget': nothing,
   'memory/promote': nothing,
   'memory/consolidate': nothing,
   'memory/reinforce': nothing,
-  'memory/fetch': ({ record }) => (record === null ? NOTHING : measureRecords([record])),
+  'memory/fetch': ({ record }) => (record === null ? NOTHING : measureEntries([record])),
   'memory/session/list': nothing,
   'memory/session/close': nothing,
   'memory/events': nothing,
   'memory/events/subscribe': nothing,
   'memory/events/unsubscribe': nothing,
-  'memory/summarize': ({ records }) => measureRecords(records),
+  'memory/summarize': ({ records }) => measureEntries(records),
 }
 
 function nothing(): Measure {
@@ -113,7 +113,8 @@ function named(tiers: readonly (string | undefined)[], vectors = 0): Measure {
   return { ...NOTHING, vectors, tiers: [...different] }
 }
 
-function measureRecords(records: readonly (Entry | MemoryRecord)[]): Measure {
+/** Entries or records with their contents, whatever they are part of. */
+export function measureEntries(records: readonly (Entry | MemoryRecord)[]): Measure {
   const tiers: string[] = []
   let characters = 0
   let vectors = 0

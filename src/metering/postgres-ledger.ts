@@ -112,6 +112,11 @@ class PostgresLedger implements Ledger {
     )
   }
 
+  async owners(source: string, sinceHour: number): Promise<readonly string[]> {
+    const rows = await this.#read({ text: OWNERS, values: [source, sinceHour] })
+    return rows.map((row) => String(row['owner']))
+  }
+
   async prune(before: number): Promise<number> {
     const client = await this.#connect()
     try {
@@ -206,6 +211,9 @@ const MOVE_POSITION = `INSERT INTO usage_lanes (lane, segment, position) VALUES 
 
 const PRUNE = `DELETE FROM usage_events WHERE seq IN
   (SELECT seq FROM usage_events WHERE at < $1 ORDER BY at LIMIT $2)`
+
+const OWNERS = `SELECT owner FROM usage_stock WHERE source = $1
+  UNION SELECT owner FROM usage_calls WHERE hour >= $2 AND owner <> 'any:'`
 
 const STOCK = `SELECT *, (SELECT sum(hours) FROM usage_stock_days AS days
     WHERE days.source = usage_stock.source AND days.owner = usage_stock.owner

@@ -1,4 +1,6 @@
+import { ownerKey } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
+import type { StockQuery } from './ledger.js'
 
 /** What usage can be told by, in any combination. */
 export const DIMENSIONS = [
@@ -47,19 +49,16 @@ export class QueryError extends Error {
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const DEFAULT_DAYS = 30
-export const DEFAULT_LIMIT = 10_000
+const DEFAULT_LIMIT = 10_000
 const MOST_ROWS = 100_000
-const KNOWN: ReadonlySet<string> = new Set(['by', 'from', 'to', 'limit', 'format', ...FILTERS])
+const OF_ALL = ['from', 'to', 'limit', 'format']
+const KNOWN: ReadonlySet<string> = new Set(['by', ...OF_ALL, ...FILTERS])
+const KNOWN_OF_STOCK: ReadonlySet<string> = new Set(['owner', 'gateway', ...OF_ALL])
 
 /** Reads the parameters of a URL. Throws a `QueryError`. */
 export function readQuery(params: URLSearchParams, now: number): UsageQuery {
-  for (const name of params.keys()) {
-    if (!KNOWN.has(name))
-      throw new QueryError(`${name}: unknown; known are ${[...KNOWN].join(', ')}`)
-  }
-  const from = instantOf('from', params, now) ?? now - DEFAULT_DAYS * DAY_MS
-  const to = instantOf('to', params, now) ?? now + HOUR_MS
-  if (to <= from) throw new QueryError('to: must be later than from')
+  refuseUnknown(params, KNOWN)
+  const { from, to } = readSpan(params, now)
   return {
     by: readBy(params.getAll('by')),
     from: Math.floor(from / HOUR_MS),
@@ -67,6 +66,47 @@ export function readQuery(params: URLSearchParams, now: number): UsageQuery {
     where: readFilters(params),
     limit: readLimit(single('limit', params)),
   }
+}
+
+/** The same for a question about stock. */
+export function readStockQuery(params: URLSearchParams, now: number): StockQuery {
+  refuseUnknown(params, KNOWN_OF_STOCK)
+  const { from, to } = readSpan(params, now)
+  const owner = single('owner', params)
+  return {
+    source: single('gateway', params),
+    owner: owner === undefined ? undefined : ownerFilter(owner),
+    from: Math.floor(from / DAY_MS) * DAY_MS,
+    to: Math.ceil(to / DAY_MS) * DAY_MS,
+    now,
+    limit: readLimit(single('limit', params)),
+  }
+}
+
+/** How an answer is wanted: as the parameter `format` says, else as the `Accept` header does. Throws a `QueryError`. */
+export function readFormat(params: URLSearchParams, accept: string | undefined): 'json' | 'csv' {
+  const written = single('format', params)
+  if (written === 'json' || written === 'csv') return written
+  if (written !== undefined) throw new QueryError('format: must be json or csv')
+  return accept?.includes('text/csv') === true ? 'csv' : 'json'
+}
+
+/** As the ledger has it. An empty name is for records without an owner. */
+export function ownerFilter(owner: string): string {
+  return ownerKey(owner === '' ? null : owner)
+}
+
+function refuseUnknown(params: URLSearchParams, known: ReadonlySet<string>): void {
+  const strange = [...params.keys()].find((name) => !known.has(name))
+  if (strange === undefined) return
+  throw new QueryError(`${quoted(strange)} is unknown; known are ${[...known].join(', ')}`)
+}
+
+function readSpan(params: URLSearchParams, now: number): { from: number; to: number } {
+  const from = instantOf('from', params, now) ?? now - DEFAULT_DAYS * DAY_MS
+  const to = instantOf('to', params, now) ?? now + 1
+  if (to <= from) throw new QueryError('to: must be later than from')
+  return { from, to }
 }
 
 function readBy(written: readonly string[]): readonly Dimension[] {

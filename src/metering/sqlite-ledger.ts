@@ -1,5 +1,4 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { ownerKey } from '../protocol/scope.js'
 import { answerOf, type RawLine } from './answer.js'
 import { printEvent, readEvent } from './event.js'
 import type { Batch, Ledger, Numbered, Position, StockQuery } from './ledger.js'
@@ -103,6 +102,10 @@ class SqliteLedger implements Ledger {
     return stockAnswer(found, query)
   }
 
+  async owners(source: string, sinceHour: number): Promise<readonly string[]> {
+    return this.#statements.owners.all(source, sinceHour)
+  }
+
   async prune(before: number): Promise<number> {
     return this.#statements.prune.run(before, PORTION).changes
   }
@@ -185,14 +188,15 @@ function statementsOf(db: Database) {
          AND (@owner IS NULL OR owner = @owner)
        ORDER BY records DESC, source, owner, tier LIMIT @limit`,
     ),
+    owners: db
+      .prepare<[string, number], string>(
+        `SELECT owner FROM usage_stock WHERE source = ?
+         UNION SELECT owner FROM usage_calls WHERE hour >= ? AND owner <> 'any:'`,
+      )
+      .pluck(),
     prune: db.prepare<[number, number]>(
       `DELETE FROM usage_events WHERE seq IN
          (SELECT seq FROM usage_events WHERE at < ? ORDER BY at LIMIT ?)`,
     ),
   }
-}
-
-/** As in questions about stock: records without an owner are asked for by an empty name. */
-export function stockOwner(name: string | undefined): string | undefined {
-  return name === undefined ? undefined : ownerKey(name === '' ? null : name)
 }

@@ -7,8 +7,16 @@ export interface StockCount {
   readonly owner: string
   readonly tier: string
   readonly records: number
-  readonly characters: number
+  /** Undefined where they were not looked at; they are then estimated from what was there and what was written since. */
+  readonly characters: number | undefined
+  readonly written: Amount
   readonly at: number
+}
+
+/** So many records with so many characters of contents. */
+export interface Amount {
+  readonly records: number
+  readonly characters: number
 }
 
 /** What stands in the ledger: the last count, and from when on it holds. */
@@ -46,11 +54,21 @@ export function replaced(
   before: StockRow | undefined,
   count: StockCount,
 ): { readonly row: StockRow; readonly days: readonly DayHours[] } {
-  const { at, ...rest } = count
+  const { source, owner, tier, records, at } = count
   const since = Math.max(at, before?.since ?? at)
   const spans = before === undefined ? [] : hoursByDay(before.since, since)
   const days = spans.map(({ day, hours }) => ({ day, hours: hours * (before?.records ?? 0) }))
-  return { row: { ...rest, since }, days: days.filter(({ hours }) => hours > 0) }
+  const row = { source, owner, tier, records, characters: charactersOf(before, count), since }
+  return { row, days: days.filter(({ hours }) => hours > 0) }
+}
+
+/** Where records have gone, so have as many characters as a record had on average. */
+function charactersOf(before: StockRow | undefined, count: StockCount): number {
+  const { records, characters, written } = count
+  if (characters !== undefined) return characters
+  const sum = (before?.characters ?? 0) + written.characters
+  const expected = (before?.records ?? 0) + written.records
+  return records < expected ? Math.round((sum * records) / expected) : sum
 }
 
 /** One line of `/usage/stock` is one tier of one owner; tier-hours are records times hours between `from` and `to`. */

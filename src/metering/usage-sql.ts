@@ -1,5 +1,4 @@
-import { ownerKey } from '../protocol/scope.js'
-import type { Dimension, Filter, UsageQuery } from './query.js'
+import { type Dimension, type Filter, ownerFilter, type UsageQuery } from './query.js'
 import { CALL_SUMS, clean, UPSTREAM_SUMS } from './rollups.js'
 
 /** Where the two databases speak differently. Parameters are `$1`, `$2`… in both. */
@@ -91,9 +90,4 @@ function conditions(query: UsageQuery, dialect: Dialect, values: (string | numbe
 
 function entriesOf(where: UsageQuery['where']): [Filter, readonly string[]][] {
   return Object.entries(where) as [Filter, readonly string[]][]
-}
-
-/** An empty owner is none. */
-function ownerFilter(owner: string): string {
-  return ownerKey(owner === '' ? null : owner)
 }

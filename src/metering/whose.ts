@@ -42,3 +42,9 @@ function within(owner: Owner, scope: Scope): Owner {
   if (scope.kind !== 'owners') return owner
   return typeof owner === 'string' && scope.owners.includes(owner) ? owner : undefined
 }
+
+/** What somebody may touch who acts for that owner alone. */
+export function scopeOf(owner: Owner): Scope {
+  if (owner === undefined) return { kind: 'all' }
+  return owner === null ? { kind: 'ownerless' } : { kind: 'owners', owners: [owner] }
+}

@@ -1,3 +1,4 @@
+import type { A2mError } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Method, ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Owner } from '../protocol/scope.js'
@@ -6,16 +7,23 @@ import type { Usage } from '../protocol/usage.js'
 import { type Measure, measureParams, measureResult, usageOf } from './measure.js'
 import { ownerOfCall } from './whose.js'
 
-/** The names of all tiers that there are at the moment, the default one first. */
-export type Tiers = () => readonly { readonly name: string }[]
+export interface MeteringOptions {
+  /** The names of all tiers that there are at the moment, the default one first. */
+  readonly tiers: () => readonly { readonly name: string }[]
+  /** Refuses every call while it says why; for a gateway that serves nobody whom it cannot count. */
+  readonly refusal?: () => A2mError | undefined
+  /** Told of every call that succeeded, and whose records it was about. Must not throw. */
+  readonly done?: <M extends Method>(method: M, params: ParamsOf<M>, owner: Owner) => void
+}
 
 /**
  * Tells the context of every call what it read and wrote. A call that failed has read and written nothing; of it the owner is
  * told, and which of the tiers that it named there are.
  */
-export function withMetering(inner: Served, tiers: Tiers): Served {
+export function withMetering(inner: Served, options: MeteringOptions): Served {
+  const { tiers, refusal, done } = options
   return {
-    refusal: (method, context) => inner.refusal(method, context),
+    refusal: (method, context) => refusal?.() ?? inner.refusal(method, context),
     recognised: (method, params, context) => inner.recognised(method, params, context),
     async call<M extends Method>(method: M, params: ParamsOf<M>, context: Context) {
       const incoming = measureParams(method, params)
@@ -28,6 +36,7 @@ export function withMetering(inner: Served, tiers: Tiers): Served {
         throw thrown
       }
       context.used?.(usageOf(owner, incoming, measureResult(method, result), tiers()[0]?.name))
+      done?.(method, params, owner)
       return result
     },
     close: () => inner.close(),
@@ -35,7 +44,11 @@ export function withMetering(inner: Served, tiers: Tiers): Served {
 }
 
 /** Nobody has looked at the names of tiers in a call that failed: they might be any texts. */
-function unused(owner: Owner, incoming: Measure, known: ReturnType<Tiers>): Usage {
+function unused(
+  owner: Owner,
+  incoming: Measure,
+  known: readonly { readonly name: string }[],
+): Usage {
   const tiers = known.flatMap(({ name }) => (incoming.tiers.includes(name) ? [name] : []))
   return {
     owner,

@@ -1,0 +1,245 @@
+import { join } from 'node:path'
+import type { Registry } from 'prom-client'
+import { type Config, USAGE_FILE, USAGE_SPOOL } from '../config/config.js'
+import type { UsageConfig, UsageSinkConfig } from '../config/usage.js'
+import type { AccountingOptions, LedgerOptions, SinkOptions } from '../metering/accounting.js'
+import { AccountingThread } from '../metering/accounting-thread.js'
+import type { UsageAnswer } from '../metering/answer.js'
+import { Clearing } from '../metering/clearing.js'
+import { createEvents, printEvent } from '../metering/event.js'
+import { createEventIds } from '../metering/event-ids.js'
+import { type Lane, takeAbandoned, takeLane } from '../metering/lane.js'
+import type { StockQuery } from '../metering/ledger.js'
+import type { UsageQuery } from '../metering/query.js'
+import type { SinkNews } from '../metering/sink.js'
+import { Spool } from '../metering/spool.js'
+import { systemFiles } from '../metering/spool-files.js'
+import type { StockAnswer, StockCount } from '../metering/stock-sums.js'
+import type { CallReport } from '../protocol/call-report.js'
+import { A2mError } from '../protocol/errors.js'
+import { createUsageMetrics, type UsageMetrics } from '../telemetry/usage-metrics.js'
+import type { Closers } from './closers.js'
+import type { AppDeps } from './deps.js'
+import { makeFolder } from './folder.js'
+
+/** What is done with the usage of calls, for all federations of a gateway together. */
+export interface Metering {
+  /** Has the usage of a call on disk when it resolves, if the disk takes it. Never rejects. */
+  keep(report: CallReport): Promise<void> | undefined
+  /** Why calls are refused at the moment, where the configuration says so. */
+  refusal(): A2mError | undefined
+  /** Answers with all that calls have used until now. */
+  usage(query: UsageQuery): Promise<UsageAnswer>
+  stock(query: StockQuery): Promise<StockAnswer>
+  /** Notes what owners have. */
+  note(counts: readonly StockCount[]): Promise<void>
+  /** The owners that a federation's records are counted of, by the name of its gateway and itself. */
+  owners(source: string): Promise<readonly string[]>
+  /** Something of the stock could not be counted. */
+  uncounted(source: string, reason: string): void
+}
+
+export interface MeteringParts {
+  readonly config: Config
+  readonly deps: AppDeps
+  readonly metricRegistry: Registry
+  readonly closers: Closers
+}
+
+const SEGMENT_BYTES = 8 * 1024 * 1024
+const RETRY_MS = 1000
+const SAY_EVERY_MS = 10_000
+/** Hours in which somebody must have called so that what is theirs is counted at night. */
+const OWNER_HOURS = 31 * 24
+
+/** Opens spool, ledger and sinks, and begins to clear what an earlier run has left; undefined where usage is not metered. */
+export async function openMetering(parts: MeteringParts): Promise<Metering | undefined> {
+  const { usage, dataDir } = parts.config
+  if (usage === undefined || parts.deps.purpose === 'look') return undefined
+  await makeFolder(dataDir)
+  return new Meter(parts, usage).open()
+}
+
+class Meter {
+  readonly #parts: MeteringParts
+  readonly #usage: UsageConfig
+  readonly #metrics: UsageMetrics
+  readonly #accounting: AccountingThread
+  readonly #spool: Spool
+  readonly #clearing: Clearing
+  readonly #newId: () => string
+  #lane: Lane | undefined
+  #unsaid = 0
+  #sayAgain = Number.NEGATIVE_INFINITY
+
+  constructor(parts: MeteringParts, usage: UsageConfig) {
+    const { config, deps, metricRegistry } = parts
+    const lane = () => this.#takeLane()
+    this.#parts = parts
+    this.#usage = usage
+    this.#newId = createEventIds(deps.clock, deps.randomBytes)
+    this.#metrics = createUsageMetrics(metricRegistry, () => this.#spool.state)
+    this.#accounting = new AccountingThread(accountingOptions(config, usage), (news) =>
+      this.#heard(news),
+    )
+    this.#spool = new Spool({
+      lane,
+      files: systemFiles(config.durability),
+      durability: config.durability,
+      segmentBytes: SEGMENT_BYTES,
+      maxBytes: usage.spool.maxBytes,
+      maxHeld: usage.heldEvents,
+      retryMs: RETRY_MS,
+      monotonic: deps.clock.monotonic,
+      events: {
+        written: this.#metrics.written,
+        lost: (events) => this.#lost(events),
+        failing: (reason) => this.#failing('spool', reason),
+      },
+    })
+    this.#clearing = new Clearing({
+      spool: this.#spool,
+      accounting: this.#accounting,
+      lane,
+      everyMs: usage.spool.interval,
+      events: {
+        cleared: this.#metrics.cleared,
+        failing: (reason) => this.#failing('ledger', reason),
+      },
+    })
+  }
+
+  open(): Metering {
+    const { closers, deps } = this.#parts
+    closers.add(() => this.#close())
+    this.#spool.start()
+    this.#clearing.start()
+    void this.#clearAbandoned()
+    const accounting = this.#accounting
+    return {
+      keep: this.#keeping(),
+      refusal: this.#usage.onFailure === 'stop' ? () => this.#refusal() : () => undefined,
+      usage: async (query) => {
+        await this.#clearing.now()
+        return accounting.usage(query)
+      },
+      stock: (query) => accounting.stock(query),
+      note: (counts) => accounting.count(counts),
+      owners: (source) =>
+        accounting.owners(source, Math.floor(deps.clock.now() / 3_600_000) - OWNER_HOURS),
+      uncounted: (source, reason) => {
+        this.#metrics.failed('stock')
+        deps.log.warn({ source, reason }, 'the stock of an owner was not counted')
+      },
+    }
+  }
+
+  #keeping(): Metering['keep'] {
+    const eventOf = createEvents({ newId: this.#newId, ...this.#usage })
+    return (report) => {
+      if (report.error === UNCOUNTED) return undefined
+      const event = eventOf(report)
+      this.#metrics.used(report, event.tokens)
+      return this.#spool.append(printEvent(event))
+    }
+  }
+
+  #refusal(): A2mError | undefined {
+    return this.#spool.state.failure === undefined ? undefined : UNCOUNTED
+  }
+
+  #takeLane(): Lane {
+    this.#lane ??= takeLane(this.#folder(), this.#newId)
+    return this.#lane
+  }
+
+  #folder(): string {
+    return join(this.#parts.config.dataDir, USAGE_SPOOL)
+  }
+
+  /** What processes that are gone have left in lanes of their own. */
+  async #clearAbandoned(): Promise<void> {
+    try {
+      this.#takeLane()
+      for (const lane of takeAbandoned(this.#folder(), this.#newId)) {
+        await this.#clearLane(lane).finally(() => lane.close())
+      }
+    } catch (thrown) {
+      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      this.#parts.deps.log.warn({ reason }, 'usage that another process left waits on')
+    }
+  }
+
+  async #clearLane({ id, folder }: Lane): Promise<void> {
+    const files = systemFiles(this.#parts.config.durability)
+    for (const segment of files.list(folder)) {
+      const { added, torn } = await this.#accounting.take(id, segment)
+      files.remove(segment.path)
+      this.#metrics.cleared(added, torn)
+    }
+    await this.#accounting.deliver(id)
+  }
+
+  /** Said now and then, since every call may be one. */
+  #lost(events: number): void {
+    const { clock, log } = this.#parts.deps
+    this.#metrics.lost(events)
+    this.#unsaid += events
+    if (clock.monotonic() < this.#sayAgain) return
+    log.error({ events: this.#unsaid }, 'usage is lost: it can be kept nowhere')
+    this.#unsaid = 0
+    this.#sayAgain = clock.monotonic() + SAY_EVERY_MS
+  }
+
+  #failing(part: 'spool' | 'ledger', reason: string | undefined): void {
+    const { log } = this.#parts.deps
+    if (reason === undefined) {
+      log.info({ part }, 'usage is kept again')
+      return
+    }
+    this.#metrics.failed(part)
+    log.error({ part, reason, on_failure: this.#usage.onFailure }, FAILING[part])
+  }
+
+  #heard(news: SinkNews): void {
+    this.#metrics.sink(news)
+    const { sink, failure, refused } = news
+    const { log } = this.#parts.deps
+    if (failure !== undefined) log.warn({ sink, reason: failure }, 'a sink takes no usage for now')
+    if (refused > 0) log.error({ sink, events: refused }, 'a sink refused usage for good')
+  }
+
+  async #close(): Promise<void> {
+    await this.#spool.end()
+    await this.#clearing.end()
+    await this.#accounting.close()
+    this.#lane?.close()
+  }
+}
+
+const FAILING = {
+  spool: 'usage cannot be written to disk and waits in memory',
+  ledger: 'usage cannot be brought into the ledger and waits on disk',
+} as const
+
+/** What callers are told where the configuration serves nobody whom it cannot count. One value, so that it is known again. */
+const UNCOUNTED = new A2mError(
+  'INTERNAL_ERROR',
+  'usage cannot be recorded at the moment, and this gateway answers only what it can record; try again later',
+)
+
+function accountingOptions(
+  config: Config,
+  { keep, ledger, sinks }: UsageConfig,
+): AccountingOptions {
+  const { dataDir, durability, name } = config
+  const where: LedgerOptions =
+    ledger.kind === 'postgres'
+      ? ledger
+      : { kind: 'sqlite', path: join(dataDir, USAGE_FILE), durability }
+  return { ledger: where, keep, sinks: sinks.map((sink) => sinkOptions(sink, name)) }
+}
+
+function sinkOptions(sink: UsageSinkConfig, source: string): SinkOptions {
+  return sink.kind === 'cloud-events' ? { ...sink, source } : sink
+}
