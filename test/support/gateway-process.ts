@@ -84,5 +84,5 @@ export function run(args: readonly string[], running: Running = {}): Promise<End
   return new Program(args, { input: '', ...running }).ended()
 }
 
-export const LISTENING = /^listening on (http:\S+)$/m
+export const LISTENING = /^listening on (https?:\S+)$/m
 export const ADMIN = /^admin on (http:\S+)$/m
