@@ -32,7 +32,10 @@ async function openVersion(version: VersionConfig, parts: VersionParts): Promise
   const { name, serves } = version
   const retirement = retirementHeaders(version)
   if (serves.kind === 'upstream') {
-    return { through: await openThrough({ name, serves, ...parts }), retirement }
+    return {
+      through: await openThrough({ name, serves, shared: parts.cores, ...parts }),
+      retirement,
+    }
   }
   const core = parts.cores.all.find((one) => one.name === serves.federation)
   if (core === undefined) throw new TypeError(`federation ${serves.federation} was not opened`)

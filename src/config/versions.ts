@@ -13,6 +13,8 @@ export type ServesConfig =
       readonly bearer: string | undefined
       /** `parameter`: it trusts the gateway for every owner; `token`: it is shown a token for the caller's owner. */
       readonly owner: 'parameter' | 'token'
+      /** Whom those tokens are for. */
+      readonly audience: string
       /** Requests under way at once; more of them wait. */
       readonly connections: number
     }
@@ -58,6 +60,7 @@ const version = strict({
   url: httpUrl.optional(),
   auth: strict({ bearer: text }).optional(),
   owner: oneOf(['parameter', 'token']).optional(),
+  audience: text.optional(),
   connections: whole(1, 1024).optional(),
   deprecated: date.optional(),
   sunset: date.optional(),
@@ -110,7 +113,7 @@ function toVersion(name: string, file: VersionFile): VersionConfig {
 }
 
 /** Keys that mean something for a server elsewhere only. */
-const ELSEWHERE = ['auth', 'owner', 'connections'] as const
+const ELSEWHERE = ['auth', 'owner', 'audience', 'connections'] as const
 
 function refuseStrangers(name: string, file: VersionFile): void {
   if (file.url === undefined) {
@@ -118,12 +121,17 @@ function refuseStrangers(name: string, file: VersionFile): void {
     if (stranger === undefined) return
     throw new ConfigError(['versions', name, stranger], 'goes with url, not with federation')
   }
+  if (file.audience !== undefined && file.owner !== 'token') {
+    const problem = 'is whom tokens are for; it goes with owner: token'
+    throw new ConfigError(['versions', name, 'audience'], problem)
+  }
   if (file.federation === undefined) return
   throw new ConfigError(['versions', name], 'needs one of federation and url, and one only')
 }
 
-function toServes({ url, auth, owner, connections, federation }: VersionFile): ServesConfig {
+function toServes(file: VersionFile): ServesConfig {
+  const { url, auth, owner = 'parameter', audience, connections = 64, federation } = file
   if (url === undefined) return { kind: 'federation', federation: federation ?? DEFAULT_FEDERATION }
-  const way = owner ?? 'parameter'
-  return { kind: 'upstream', url, bearer: auth?.bearer, owner: way, connections: connections ?? 64 }
+  const whom = audience ?? new URL(url).origin
+  return { kind: 'upstream', url, bearer: auth?.bearer, owner, audience: whom, connections }
 }

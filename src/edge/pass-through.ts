@@ -7,10 +7,11 @@ import { A2mError, Fault, toA2mError } from '../protocol/errors.js'
 import type { Caller } from '../protocol/memory.js'
 import { printError } from '../protocol/rpc.js'
 import { VERSION_HEADER } from '../protocol/versions.js'
-import type { PassedReply, StreamThrough } from '../transport/stream-through.js'
+import type { PassedReply } from '../transport/stream-through.js'
 import { type DispatchOptions, tell } from './dispatch.js'
 import type { Drain } from './drain.js'
 import { oneHeader } from './guard.js'
+import { rateLimitHeaders } from './rate-limit.js'
 import {
   aboutVersion,
   type JsonReply,
@@ -19,18 +20,7 @@ import {
   sendJson,
   TOO_LARGE,
 } from './replies.js'
-
-/** The leave to be let through to a server elsewhere, with the credential that is shown there. */
-export interface Leave {
-  readonly bearer: string | undefined
-}
-
-/** A server elsewhere that speaks a version, and who is let through to it. */
-export interface Through {
-  readonly upstream: StreamThrough
-  /** Rejects, or throws, with the `A2mError` that a caller is told who is not let through. */
-  readonly leaveFor: (caller: Caller) => Leave | Promise<Leave>
-}
+import { Denied, denial, type Leave, leaveOf, type Through } from './through.js'
 
 /** One request to be passed on. */
 export interface ThroughExchange {
@@ -61,24 +51,11 @@ export function createPassThrough(options: PassThroughOptions): PassThrough {
       options.drain.leave()
       if (!response.writableFinished) closed.cancel()
     })
-    const leave = await leaveOf(exchange)
-    if (leave instanceof A2mError) {
-      refuse(response, forbidden(leave), aboutVersion(options.refused, version))
+    const leave = await leaveOf(exchange.through, exchange.caller)
+    if (leave instanceof Denied) {
+      refuse(response, denial(leave), aboutVersion(options.refused, version))
     } else await new Passing(options, exchange, closed).run(leave)
   }
-}
-
-async function leaveOf({ through, caller }: ThroughExchange): Promise<Leave | A2mError> {
-  try {
-    return await through.leaveFor(caller)
-  } catch (thrown) {
-    return toA2mError(thrown)
-  }
-}
-
-/** As with a version that is not spoken: an error of the protocol although no message has been read. */
-function forbidden(error: A2mError): JsonReply {
-  return { status: 403, body: printError(null, error) }
 }
 
 class Passing {
@@ -103,13 +80,24 @@ class Passing {
     this.#options.observer.started()
     if (request.headers.expect !== undefined) response.writeContinue()
     try {
-      await this.#answer(await this.#pass(leave))
+      const reply = await this.#pass(leave)
+      this.#tellLimits(leave, 'used')
+      await this.#answer(reply)
       await this.#conclude(undefined)
       response.end()
     } catch (thrown) {
+      if (!response.headersSent) this.#tellLimits(leave, afterFailure(thrown))
       await this.#refuse(thrown)
     }
     request.resume()
+  }
+
+  #tellLimits({ settle }: Leave, outcome: 'used' | 'given_back'): void {
+    const headers = settle && rateLimitHeaders(settle(outcome))
+    const { response } = this.#exchange
+    for (const [name, value] of Object.entries(headers ?? {})) {
+      if (value !== undefined) response.setHeader(name, value)
+    }
   }
 
   #pass({ bearer }: Leave): Promise<PassedReply> {
@@ -189,6 +177,11 @@ class Passing {
       ending: this.#closed.cancelled ? 'hung_up' : 'answered',
     }
   }
+}
+
+/** What may have been done all the same is not given back. */
+function afterFailure(thrown: unknown): 'used' | 'given_back' {
+  return thrown instanceof Fault && thrown.outcome === 'unknown' ? 'used' : 'given_back'
 }
 
 /** More came than was announced, or than may come without being announced. */

@@ -2,8 +2,8 @@ import { A2mError } from '../protocol/errors.js'
 import { printError } from '../protocol/rpc.js'
 import type { Served } from '../protocol/serve.js'
 import { compatible } from '../protocol/versions.js'
-import type { Through } from './pass-through.js'
 import type { JsonReply } from './replies.js'
+import type { Through } from './through.js'
 
 /** What serves one protocol version: a memory behind this edge, or a server elsewhere that requests are passed on to. */
 export type Version = ({ readonly served: Served } | { readonly through: Through }) & {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { HTTP_LIMITS, type HttpLimits } from '../../src/edge/http.js'
-import type { Leave } from '../../src/edge/pass-through.js'
+import { Denied, type Leave } from '../../src/edge/through.js'
 import { createIdentity } from '../../src/identity/identity.js'
 import { A2mError } from '../../src/protocol/errors.js'
 import type { Caller } from '../../src/protocol/memory.js'
@@ -40,7 +40,7 @@ export async function startPassing(url: string, setup: Setup = {}) {
       ['a2m/0.1', { served: servedBy(() => NOTHING) }],
       ['next', { through: { upstream, leaveFor }, retirement }],
     ]),
-    identity: createIdentity(undefined, () => undefined),
+    identity: createIdentity(undefined, { clock: systemClock }),
     limits: { ...HTTP_LIMITS, ...setup.limits },
   })
   onTestFinished(() => upstream.close())
@@ -50,7 +50,7 @@ export async function startPassing(url: string, setup: Setup = {}) {
 export const NEXT = { 'a2m-protocol-version': 'next' }
 
 export function deny(): never {
-  throw new A2mError('SCOPE_DENIED', 'not you')
+  throw new Denied(new A2mError('SCOPE_DENIED', 'not you'))
 }
 
 /** All of a stream, as bytes. */

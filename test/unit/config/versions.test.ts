@@ -31,11 +31,12 @@ describe('versions', () => {
 versions:
   a2m/0.1:
   a2m/0.2: { url: "${url}", auth: { bearer: "\${TOKEN}" } }
-  a2m/0.3: { url: "${url}", owner: token, connections: 3 }`)
-    const serves = { kind: 'upstream', url, owner: 'parameter', connections: 64 }
+  a2m/0.3: { url: "${url}", owner: token, audience: next, connections: 3 }`)
+    const audience = 'https://next.internal'
+    const serves = { kind: 'upstream', url, owner: 'parameter', audience, connections: 64 }
     expect(versions.slice(1).map((version) => version.serves)).toEqual([
       { ...serves, bearer: 'top-secret-token' },
-      { ...serves, bearer: undefined, owner: 'token', connections: 3 },
+      { ...serves, bearer: undefined, owner: 'token', audience: 'next', connections: 3 },
     ])
   })
 
@@ -142,6 +143,11 @@ test.each([
     'a credential for nobody',
     'versions: { a: { auth: { bearer: x } } }',
     'versions.a.auth: goes with url, not with federation',
+  ],
+  [
+    'an audience of nothing',
+    `${AUTH}\nversions: { a: { url: "http://127.0.0.1:1/", audience: x } }`,
+    'versions.a.audience: is whom tokens are for; it goes with owner: token',
   ],
   [
     'a server elsewhere and no callers who are known',
