@@ -7,8 +7,7 @@ import type { AccessOf } from '../identity/caller.js'
 import type { Identity } from '../identity/identity.js'
 import { createAccessOf } from '../identity/roles.js'
 import type { Log } from '../telemetry/logs.js'
-import type { AppDeps } from './deps.js'
-import { openAppIdentity } from './identity.js'
+import { type AppIdentityOptions, openAppIdentity } from './identity.js'
 import { readTls } from './tls.js'
 
 /** Who is let in, and how the callers' listener shows itself: what can be changed while a gateway serves. */
@@ -28,11 +27,11 @@ export interface Entrance {
 /** Rejects with a `ConfigError` where a file of keys or certificates cannot be used. */
 export async function openEntrance(
   config: Config,
-  { clock, log }: Pick<AppDeps, 'clock' | 'log'>,
+  parts: Pick<AppIdentityOptions, 'clock' | 'log' | 'metricRegistry'>,
 ): Promise<Entrance> {
   const { tls: files } = config.listen
   const tls = files && new TlsDoor(await readTls(files))
-  const identity = await openAppIdentity(config, { clock, log, accessOf: accessFor(config) })
+  const identity = await openAppIdentity(config, { ...parts, accessOf: accessFor(config) })
   let { roles } = config
   return {
     identity,

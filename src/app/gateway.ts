@@ -38,8 +38,9 @@ export interface App {
 export async function openApp(config: Config, deps: AppDeps): Promise<App> {
   const closers = new Closers()
   try {
-    const entrance = await openEntrance(config, deps)
     const cores = await openCores(config, deps, closers)
+    const { metricRegistry } = cores
+    const entrance = await openEntrance(config, { ...deps, metricRegistry })
     const versions = await openVersions({ config, deps, cores, closers })
     return createApp({ config, deps, cores, versions, entrance }, closers)
   } catch (thrown) {
@@ -76,7 +77,7 @@ function createApp(parts: EdgeParts, closers: Closers): App {
     async report() {
       const upstreams = cores.all.flatMap(({ registry }) => registry.upstreams)
       await Promise.all(upstreams.map((upstream) => upstream.refresh()))
-      return gatewayReport(config, cores.all)
+      return gatewayReport(config, cores)
     },
     reload: (next) => parts.entrance.reload(next),
     close: () => closers.close(),

@@ -1,15 +1,18 @@
+import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.js'
 import { ConfigError } from '../config/errors.js'
 import type { AccessOf } from '../identity/caller.js'
 import { type IdentityEvents, KeyFileError } from '../identity/open.js'
 import { createReplaceableIdentity, type ReplaceableIdentity } from '../identity/replaceable.js'
 import type { Clock } from '../protocol/time.js'
+import { createIdentityMetrics, type IdentityMetrics } from '../telemetry/identity-metrics.js'
 import type { Log } from '../telemetry/logs.js'
 
 export interface AppIdentityOptions {
   readonly clock: Clock
   readonly log: Log
   readonly accessOf: AccessOf
+  readonly metricRegistry: Registry
 }
 
 /** The identity of a gateway, made from its configuration. */
@@ -24,9 +27,9 @@ export interface AppIdentity extends Pick<ReplaceableIdentity, 'authenticate'> {
 /** Rejects with a `ConfigError` where a file of keys cannot be used. */
 export async function openAppIdentity(
   { auth: credentials }: Config,
-  { clock, log, accessOf }: AppIdentityOptions,
+  { clock, log, accessOf, metricRegistry }: AppIdentityOptions,
 ): Promise<AppIdentity> {
-  const events = identityEvents(log)
+  const events = identityEvents(log, createIdentityMetrics(metricRegistry))
   const identity = await explained(
     createReplaceableIdentity({ credentials, accessOf, clock, events }),
   )
@@ -45,10 +48,16 @@ async function explained<T>(opening: Promise<T>): Promise<T> {
   }
 }
 
-function identityEvents(log: Log): IdentityEvents {
+function identityEvents(log: Log, metrics: IdentityMetrics): IdentityEvents {
   return {
-    keySetRead: (issuer) => log.debug({ issuer }, 'read the key set of an issuer'),
-    keySetFailed: (issuer, reason, keys) => log.warn({ issuer, reason }, FAILED[keys]),
+    keySetRead(issuer) {
+      metrics.keySet('read')
+      log.debug({ issuer }, 'read the key set of an issuer')
+    },
+    keySetFailed(issuer, reason, keys) {
+      metrics.keySet('failed')
+      log.warn({ issuer, reason }, FAILED[keys])
+    },
     tokenRefused: (reason, issuer) => log.debug({ issuer, reason }, 'refused a token'),
   }
 }
