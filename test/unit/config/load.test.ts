@@ -238,6 +238,8 @@ describe('the examples', () => {
     VECTORS_TOKEN: 'v',
     FACTS_TOKEN: 'f',
     TEAM_TOKEN: 't',
+    QUOTAS_REDIS: 'redis://127.0.0.1/0',
+    QUOTAS_HOOK_TOKEN: 'h',
   }
 
   test('there are some', () => {
