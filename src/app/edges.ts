@@ -83,7 +83,7 @@ function wellKnown(
 
 /** The operators' listener. */
 export function adminEdge({ config, cores }: EdgeParts): HttpListener {
-  const { all, metricRegistry } = cores
+  const { all, metering, metricRegistry } = cores
   return createAdminEdge({
     allowedOrigins: config.allowedOrigins,
     metrics: {
@@ -92,6 +92,7 @@ export function adminEdge({ config, cores }: EdgeParts): HttpListener {
     },
     ready: () => overallReadiness(config, all),
     upstreams: () => allUpstreamStates(all),
+    usage: metering,
   })
 }
 

@@ -2,19 +2,17 @@ import { join } from 'node:path'
 import type { Registry } from 'prom-client'
 import { type Config, USAGE_FILE, USAGE_SPOOL } from '../config/config.js'
 import type { UsageConfig, UsageSinkConfig } from '../config/usage.js'
+import type { UsageSource } from '../edge/usage.js'
 import type { AccountingOptions, LedgerOptions, SinkOptions } from '../metering/accounting.js'
 import { AccountingThread } from '../metering/accounting-thread.js'
-import type { UsageAnswer } from '../metering/answer.js'
 import { Clearing } from '../metering/clearing.js'
 import { createEvents, printEvent } from '../metering/event.js'
 import { createEventIds } from '../metering/event-ids.js'
 import { type Lane, takeAbandoned, takeLane } from '../metering/lane.js'
-import type { StockQuery } from '../metering/ledger.js'
-import type { UsageQuery } from '../metering/query.js'
 import type { SinkNews } from '../metering/sink.js'
 import { Spool } from '../metering/spool.js'
 import { systemFiles } from '../metering/spool-files.js'
-import type { StockAnswer, StockCount } from '../metering/stock-sums.js'
+import type { StockCount } from '../metering/stock-sums.js'
 import type { CallReport } from '../protocol/call-report.js'
 import { A2mError } from '../protocol/errors.js'
 import { createUsageMetrics, type UsageMetrics } from '../telemetry/usage-metrics.js'
@@ -23,14 +21,11 @@ import type { AppDeps } from './deps.js'
 import { makeFolder } from './folder.js'
 
 /** What is done with the usage of calls, for all federations of a gateway together. */
-export interface Metering {
+export interface Metering extends UsageSource {
   /** Has the usage of a call on disk when it resolves, if the disk takes it. Never rejects. */
   keep(report: CallReport): Promise<void> | undefined
   /** Why calls are refused at the moment, where the configuration says so. */
   refusal(): A2mError | undefined
-  /** Answers with all that calls have used until now. */
-  usage(query: UsageQuery): Promise<UsageAnswer>
-  stock(query: StockQuery): Promise<StockAnswer>
   /** Notes what owners have. */
   note(counts: readonly StockCount[]): Promise<void>
   /** The owners that a federation's records are counted of, by the name of its gateway and itself. */
@@ -119,6 +114,8 @@ class Meter {
     return {
       keep: this.#keeping(),
       refusal: this.#usage.onFailure === 'stop' ? () => this.#refusal() : () => undefined,
+      now: deps.clock.now,
+      // With all that calls have used until now.
       usage: async (query) => {
         await this.#clearing.now()
         return accounting.usage(query)

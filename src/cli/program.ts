@@ -8,6 +8,7 @@ import { addServe } from './serve.js'
 import { addStdio } from './stdio.js'
 import { addStore } from './store.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
+import { addUsage } from './usage.js'
 
 const EXAMPLES = `
 Examples:
@@ -46,7 +47,7 @@ function createProgram(terminal: Terminal): Command {
       writeErr: (text) => terminal.stderr.write(text),
     })
     .addHelpText('after', EXAMPLES)
-  const commands = [addServe, addStdio, addCheck, addStore, addCall, addKeys]
+  const commands = [addServe, addStdio, addCheck, addStore, addCall, addKeys, addUsage]
   for (const add of commands) add(program, terminal)
   return program
 }

@@ -1,6 +1,7 @@
 import { Drain } from './drain.js'
 import { addHealthRoutes, type Readiness } from './health.js'
 import { createListener, type HttpListener } from './listener.js'
+import { addUsageRoutes, type UsageSource } from './usage.js'
 
 /** What the operators' listener shows. */
 export interface AdminEdgeOptions {
@@ -10,6 +11,8 @@ export interface AdminEdgeOptions {
   readonly ready: () => Readiness
   /** The state of every upstream, as plain JSON without secrets. */
   readonly upstreams: () => unknown
+  /** Undefined where usage is not metered. */
+  readonly usage?: UsageSource | undefined
 }
 
 /** In ms; nobody sends this listener much. */
@@ -26,5 +29,6 @@ export function createAdminEdge(options: AdminEdgeOptions): HttpListener {
     return options.metrics.read()
   })
   app.get('/upstreams', (_request, reply) => reply.send(options.upstreams()))
+  addUsageRoutes(app, options.usage)
   return listener
 }

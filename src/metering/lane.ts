@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
 
 /**
@@ -94,4 +94,12 @@ export function isSegment(name: string): boolean {
 
 export function segmentNumber(name: string): number {
   return Number(name.slice(0, 16))
+}
+
+/** What all lanes under a folder hold, in bytes. */
+export function spooledBytes(folder: string): number {
+  if (!existsSync(folder)) return 0
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => isSegment(basename(name)))
+    .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 }
