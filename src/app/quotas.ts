@@ -13,10 +13,11 @@ import { StockRoom } from '../metering/quota-stock.js'
 import type { QuotaStore, StoreEvents } from '../metering/quota-store.js'
 import { Webhook, warningOf } from '../metering/quota-webhook.js'
 import { QuotaTime } from '../metering/quota-window.js'
+import { scopeOf } from '../metering/whose.js'
 import type { QuotaOptions } from '../metering/with-quotas.js'
 import { copyWith } from '../protocol/copy.js'
 import { createIds } from '../protocol/ids.js'
-import type { Context, Scope } from '../protocol/memory.js'
+import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import { createQuotaMetrics, type QuotaMetrics } from '../telemetry/quota-metrics.js'
 import type { Closers } from './closers.js'
@@ -68,11 +69,6 @@ async function countStock(federation: Federation, owner: Owner, context: Context
     copyWith(context, { caller, used: undefined }),
   )
   return tiers.reduce((sum, { count }) => sum + count, 0)
-}
-
-function scopeOf(owner: Owner): Scope {
-  if (owner === undefined) return { kind: 'all' }
-  return owner === null ? { kind: 'ownerless' } : { kind: 'owners', owners: [owner] }
 }
 
 interface Opened {
