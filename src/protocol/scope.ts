@@ -1,4 +1,5 @@
 import { copyWith } from './copy.js'
+import { describedTogether } from './described-together.js'
 import { A2mError, invalidParams } from './errors.js'
 import { EXTENSION, type ExtensionParams } from './extension.js'
 import { type Context, GATEWAY_ROLE, type Memory, type Scope } from './memory.js'
@@ -35,7 +36,9 @@ export function ownerOf(params: Owned): Owner {
 export function withScope(inner: Memory, mismatch: OwnerMismatch): Memory {
   return {
     async call(method, params, context) {
-      const result = await inner.call(method, RULES[method](params, { context, mismatch }), context)
+      const setting = { context, mismatch }
+      const result = await (OF_ALL[method]?.(inner, params, setting) ??
+        inner.call(method, RULES[method](params, setting), context))
       return DISCLOSE[method]?.(result, context) ?? result
     },
     close: () => inner.close(),
@@ -50,6 +53,24 @@ const DISCLOSE: {
     if (caller.roles.includes(GATEWAY_ROLE)) return description
     const { [EXTENSION]: _, ...rest } = description
     return rest
+  },
+}
+
+/** What can be told of all the owners that a caller may act for, where it names none of them; undefined: nothing of several. */
+const OF_ALL: {
+  readonly [M in Method]?: (
+    inner: Memory,
+    params: ParamsOf<M>,
+    setting: Setting,
+  ) => Promise<ResultOf<M>> | undefined
+} = {
+  'memory/describe': (inner, params, setting) => {
+    const { scope } = setting.context.caller
+    if (scope.kind !== 'owners' || scope.owners.length === 1) return undefined
+    if ((params.owner ?? trusted(params, setting)?.owner) !== undefined) return undefined
+    return describedTogether(scope.owners, (owner) =>
+      inner.call('memory/describe', scoped({ ...params, owner }, setting), setting.context),
+    )
   },
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checkParams } from '../../../src/protocol/checks.js'
 import type { A2mError } from '../../../src/protocol/errors.js'
 import { EXTENSION } from '../../../src/protocol/extension.js'
-import { GATEWAY_ROLE, type Scope } from '../../../src/protocol/memory.js'
+import { GATEWAY_ROLE, type Memory, type Scope } from '../../../src/protocol/memory.js'
 import { METHOD_NAMES, type Method, type ParamsOf } from '../../../src/protocol/methods.js'
 
 import { type Owned, type OwnerMismatch, ownerOf, withScope } from '../../../src/protocol/scope.js'
@@ -69,8 +69,36 @@ describe.each(NAMING)('%s', (method) => {
     ['ownerless, anyone named', { scope: OWNERLESS }, 'zoe', null],
   ])('scope %s', async (_, setting, owner, wanted) => {
     const params = owner === undefined ? {} : { owner }
-    expect(await ownerFor(method, params, setting)).toBe(wanted)
+    const ofAll = method === 'memory/describe' && setting.scope === BOTH && owner === undefined
+    expect(await ownerFor(method, params, setting)).toBe(ofAll ? 'anna' : wanted)
   })
+})
+
+test('who may act for several owners and names none is told of all of theirs together', async () => {
+  const seen: (string | undefined)[] = []
+  const inner: Memory = {
+    call(method, params, context) {
+      const { memory } = createRecorder()
+      if (method !== 'memory/describe') return memory.call(method, params, context)
+      const { owner } = params as ParamsOf<'memory/describe'>
+      seen.push(owner)
+      const tiers = [
+        { name: 'a', count: owner === 'anna' ? 2 : 3, capacity: 0 },
+        { name: 'b', count: 1, capacity: 0, ...(owner === 'ben' ? { stale: true } : {}) },
+      ]
+      return memory.call(method, params, context).then((result) => ({ ...result, tiers }))
+    },
+    close: () => Promise.resolve(),
+  }
+  const context = { ...contextWithin(1000), caller: { name: 'x', roles: [], scope: BOTH } }
+  const { tiers } = await withScope(inner, 'deny').call('memory/describe', {}, context)
+  expect(seen).toEqual(['anna', 'ben'])
+  expect(tiers).toEqual([
+    { name: 'a', count: 5, capacity: 0 },
+    { name: 'b', count: 2, capacity: 0, stale: true },
+  ])
+  await withScope(inner, 'deny').call('memory/describe', { owner: 'ben' }, context)
+  expect(seen).toEqual(['anna', 'ben', 'ben'])
 })
 
 describe.each(['memory/promote', 'memory/consolidate', 'memory/reinforce'] as const)(
