@@ -1,5 +1,6 @@
-import type { Config } from '../config/config.js'
+import type { Config, UpstreamConfig } from '../config/config.js'
 import { ConfigError } from '../config/errors.js'
+import { audienceOf } from '../config/signing.js'
 import type { Readiness } from '../edge/health.js'
 import type { Federation } from '../federation/federation.js'
 import type { Layout, TierLayout } from '../federation/layout.js'
@@ -18,6 +19,10 @@ export interface UpstreamReport {
   readonly embeddings: UpstreamVectors | undefined
   readonly readOnly: boolean | undefined
   readonly tiers: readonly string[] | undefined
+  /** How callers' owners reach it, where the configuration says so. */
+  readonly owner: UpstreamConfig['owner']
+  /** Whom tokens for it are for; undefined where it is shown none. */
+  readonly audience: string | undefined
 }
 
 /** One tier: the upstream that it is written to, or why to none, and those that are read for it besides. */
@@ -46,11 +51,11 @@ export function reportOf(config: Config, { layout, promised, registry }: Told): 
     ...promisedTo(config, promised),
     upstreams: registry.upstreams.map(upstreamReport),
     tiers: layout.tiers.map((tier) => tierReport(tier, layout)),
-    problems: [...layout.problems, ...unmapped(federation)],
+    problems: [...layout.problems, ...unmapped(federation), ...registry.upstreams.flatMap(flawsOf)],
   }
 }
 
-function upstreamReport({ name, state, reason, profile }: Upstream): UpstreamReport {
+function upstreamReport({ name, state, reason, profile, config }: Upstream): UpstreamReport {
   return {
     name,
     state,
@@ -60,12 +65,18 @@ function upstreamReport({ name, state, reason, profile }: Upstream): UpstreamRep
     embeddings: profile?.embeddings,
     readOnly: profile?.readOnly,
     tiers: profile?.tiers.map((tier) => tier.name),
+    owner: config.owner,
+    audience: audienceOf(config),
   }
 }
 
 function tierReport({ name, kind, home, homeless }: TierLayout, { sources }: Layout): TierReport {
   const also = sources.filter((source) => source !== home && source.tiers.includes(name))
   return { name, kind, home: home?.name, homeless, also: also.map((source) => source.name) }
+}
+
+function flawsOf({ name, flaws }: Upstream): string[] {
+  return flaws.map((flaw) => `upstreams.${name}: ${flaw}`)
 }
 
 function unmapped({ upstreams, tiers }: Config['federation']): readonly string[] {

@@ -1,9 +1,8 @@
 import { asksForOneOwner } from '../config/signing.js'
 import { A2mError, invalidParams } from '../protocol/errors.js'
-import { EXTENSION } from '../protocol/extension.js'
 import type { Where } from '../protocol/matches.js'
 import type { Owner } from '../protocol/scope.js'
-import { lackingFor } from '../upstreams/reserved.js'
+import { lackingFor, reservedIn } from '../upstreams/reserved.js'
 import type { Layout, Source, TierLayout } from './layout.js'
 import { type Space, whyIncomparable } from './space.js'
 
@@ -73,7 +72,11 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
     }
   }
   const absent = absentFrom(layout, tiers)
-  return { targets, skipped, absent: unnamed.size === 0 ? absent : new Map([...absent, ...unnamed]) }
+  return {
+    targets,
+    skipped,
+    absent: unnamed.size === 0 ? absent : new Map([...absent, ...unnamed]),
+  }
 }
 
 const UNNAMED = 'it is asked for one owner at a time, and none was named'
@@ -109,11 +112,12 @@ function whyNotNearest(source: Source, nearest: NearestWanted | undefined): stri
 
 /**
  * An upstream that keeps no owners apart holds whoever's records: nothing for a caller that has but its own. Only where the
- * configuration says of one that nothing is written to it is it common ground.
+ * configuration says of one that nothing is written to it is it common ground; never where it is meant to keep them apart.
  */
 export function mixesOwners(source: Source, owner: Owner): boolean {
   if (typeof owner !== 'string' || source.owners === 'apart') return false
   const { access, owner: way } = source.upstream.config
+  if (way === 'metadata') return true
   return source.writable || !(access === 'read-only' || way === 'none')
 }
 
@@ -126,7 +130,8 @@ export function needsOwner({ upstream: { config } }: Source, owner: Owner): bool
 }
 
 function wantedTiers(layout: Layout, { tier, where }: Wanted): ReadonlySet<string> {
-  if (where !== undefined && Object.hasOwn(where, EXTENSION)) throw reserved('where')
+  const name = reservedIn(where)
+  if (name !== undefined) throw reserved('where', name)
   const known = layout.tiers.map(({ name }) => name)
   if (tier !== undefined && tier !== '') tierNamed(layout, tier)
   const tested = where === undefined || !Object.hasOwn(where, 'tier') ? undefined : where['tier']
@@ -148,7 +153,7 @@ export function tierNamed(layout: Layout, name: string): TierLayout {
   })
 }
 
-/** The name that moved records use in metadata is not a caller's to set or to test. */
-export function reserved(path: string): A2mError {
-  return invalidParams(`${path}: the name "${EXTENSION}" in metadata is reserved`)
+/** The names that the gateway itself uses in metadata are no caller's to set or to test. */
+export function reserved(path: string, name: string): A2mError {
+  return invalidParams(`${path}: the name "${name}" in metadata is reserved`)
 }

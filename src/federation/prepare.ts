@@ -1,3 +1,5 @@
+import { takes } from '../protocol/access-decision.js'
+import { denied } from '../protocol/access-denied.js'
 import type { Named } from '../protocol/access-named.js'
 import { copyWith } from '../protocol/copy.js'
 import { A2mError, invalidParams } from '../protocol/errors.js'
@@ -6,7 +8,7 @@ import type { ParamsOf } from '../protocol/methods.js'
 import type { Entry } from '../protocol/records.js'
 import { ownerKey } from '../protocol/scope.js'
 import type { Outbound } from '../upstreams/phrasing.js'
-import { denied } from './denied.js'
+import { reservedIn } from '../upstreams/reserved.js'
 import type { Layout, Source, TierLayout } from './layout.js'
 import type { Parts } from './parts.js'
 import { mixesOwners, needsOwner, reserved, tierNamed } from './plan.js'
@@ -54,9 +56,9 @@ function prepare(parts: Parts, layout: Layout, { entry, path, carried }: Raw): P
       : tierNamed(layout, entry.tier)
   if (tier === undefined)
     throw new A2mError('INTERNAL_ERROR', 'no upstream has described itself yet')
-  if (!mayWrite(parts, tier, key)) throw denied({ path, tier: tier.name, key })
-  if (Object.hasOwn(Object(entry.metadata?.value() ?? {}), EXTENSION))
-    throw reserved(`${path}.metadata`)
+  if (!takes(parts.reach, tier, key)) throw denied({ path, tier: tier.name, key })
+  const taken = reservedIn(entry.metadata?.value())
+  if (taken !== undefined) throw reserved(`${path}.metadata`, taken)
   const id = entry.id ?? parts.newId()
   const prepared: Prepared = {
     entry: copyWith(entry, { id, tier: tier.name }),
@@ -77,14 +79,9 @@ function defaultTier(
   { path, key }: Named,
 ): TierLayout | undefined {
   if (parts.reach === undefined || tiers.length === 0) return tiers[0]
-  const found = tiers.find((tier) => mayWrite(parts, tier, key))
+  const found = tiers.find((tier) => takes(parts.reach, tier, key))
   if (found === undefined) throw denied({ path, key })
   return found
-}
-
-function mayWrite({ reach }: Parts, tier: TierLayout, key: string | undefined): boolean {
-  const [upstream] = tier.upstreams
-  return reach === undefined || reach.covers({ tier: tier.name, upstream, key })
 }
 
 /** Where an entry goes unless its key has a place already. Throws where nothing can be written there. */

@@ -65,14 +65,12 @@ function whyNot(capability: Capability, deciding: readonly Source[], layout: Lay
   if (SHARED.has(capability)) return [...lacking(capability, deciding), ...unread]
   if (capability !== 'scopes') return ['not offered by this version of the gateway']
   const mixing = deciding.filter((source) => source.owners === 'common')
-  return [
-    ...mixing.map(({ name, upstream }) =>
-      upstream.config.owner === 'none'
-        ? `${name}: configured with owner: none`
-        : `${name}: does not declare scopes`,
-    ),
-    ...unread,
-  ]
+  return [...mixing.map(({ name, upstream }) => `${name}: ${whyMixing(upstream)}`), ...unread]
+}
+
+function whyMixing({ config, flaws }: Source['upstream']): string {
+  if (config.owner === 'none') return 'configured with owner: none'
+  return flaws.length > 0 ? flaws.join('; ') : 'does not declare scopes'
 }
 
 function lacking(capability: Capability, deciding: readonly Source[]): string[] {
