@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addCall } from './call.js'
+import { addCan } from './can.js'
 import { addCheck } from './check.js'
 import { type ExitCode, explain } from './failure.js'
 import { addKeys } from './keys.js'
@@ -47,7 +48,7 @@ function createProgram(terminal: Terminal): Command {
       writeErr: (text) => terminal.stderr.write(text),
     })
     .addHelpText('after', EXAMPLES)
-  const commands = [addServe, addStdio, addCheck, addStore, addCall, addKeys, addUsage]
+  const commands = [addServe, addStdio, addCheck, addStore, addCall, addCan, addKeys, addUsage]
   for (const add of commands) add(program, terminal)
   return program
 }

@@ -1,8 +1,8 @@
+import { denied } from '../protocol/access-denied.js'
 import { A2mError, Fault } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import { afterBringing, type Brought, bring } from './bring.js'
-import { denied } from './denied.js'
 import { existing } from './existing.js'
 import type { Handler, Parts } from './parts.js'
 import {

@@ -1,8 +1,9 @@
+import { firstBeyond } from '../protocol/access-decision.js'
+import { denied, deniedMethod } from '../protocol/access-denied.js'
 import { type Named, namedIn } from '../protocol/access-named.js'
 import { mayCall } from '../protocol/access-reach.js'
 import { copyWith } from '../protocol/copy.js'
 import type { Memory } from '../protocol/memory.js'
-import { denied, deniedMethod } from './denied.js'
 import { discreet } from './discreet.js'
 import type { Parts } from './parts.js'
 import { tierNamed } from './plan.js'
@@ -39,16 +40,12 @@ export function withAccess(inner: Memory, { parts, settled }: AccessOptions): Me
   }
 }
 
-/** A tier that the caller does not see at all does not exist; one that it sees and may not use like this is denied to it. */
-function refuseBeyond(reached: Parts, seen: Parts, names: readonly Named[]): void {
-  for (const { tier } of names) if (tier !== undefined) tierNamed(seen.layout(), tier)
-  for (const named of names) if (!isWithin(reached, named)) throw denied(named)
-}
-
-function isWithin({ layout, reach }: Parts, { tier, key }: Named): boolean {
-  return layout().tiers.some(
-    ({ name, upstreams }) =>
-      (tier === undefined || tier === name) &&
-      upstreams.some((upstream) => reach?.covers({ tier: name, upstream, key }) ?? true),
-  )
+/** A tier that the caller does not see is not known, in the words in which one that does not exist is not. */
+function refuseBeyond({ reach, whole }: Parts, seen: Parts, names: readonly Named[]): void {
+  const { tiers } = whole.layout()
+  const beyond = firstBeyond(names, { tiers, reach, seen: seen.reach })
+  if (beyond === undefined) return
+  const { why, named } = beyond
+  if (why === 'unknown') tierNamed(seen.layout(), named.tier ?? '')
+  throw denied(named)
 }

@@ -1,5 +1,5 @@
-import type { Named } from '../protocol/access-named.js'
-import { A2mError } from '../protocol/errors.js'
+import type { Named } from './access-named.js'
+import { A2mError } from './errors.js'
 
 /** The refusal of a method that no role of the caller has. */
 export function deniedMethod(method: string): A2mError {
