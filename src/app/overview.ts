@@ -3,6 +3,7 @@ import type { VersionConfig } from '../config/versions.js'
 import { qualified } from '../config/views.js'
 import type { Readiness } from '../edge/health.js'
 import type { Core } from './core.js'
+import type { Cores } from './cores.js'
 import { type Report, readinessOf, reportOf, upstreamStates } from './report.js'
 
 /** One version as the configuration has it. */
@@ -20,12 +21,18 @@ export interface VersionReport {
 export interface GatewayReport {
   readonly versions: readonly VersionReport[]
   readonly federations: readonly (Report & { readonly federation: string })[]
+  /** What tokens for owners call the gateway; undefined where no upstream is shown any. */
+  readonly issuer: string | undefined
+  /** What should be mended of the gateway itself. */
+  readonly problems: readonly string[]
 }
 
-export function gatewayReport(config: Config, cores: readonly Core[]): GatewayReport {
+export function gatewayReport(config: Config, { all, signing }: Cores): GatewayReport {
   return {
+    issuer: signing && config.signing.issuer,
+    problems: signing?.problem() ?? [],
     versions: config.versions.map(versionReport),
-    federations: cores.map((core) => ({
+    federations: all.map((core) => ({
       federation: core.name,
       ...reportOf(core.config, core.federation.report()),
     })),

@@ -23,6 +23,8 @@ export interface Signing {
   open(): Promise<Signer>
   /** Undefined until they are open. */
   published(): PublishedKeys | undefined
+  /** What keeps upstreams from taking its tokens, for people. */
+  problem(): readonly string[]
 }
 
 export interface SigningParts {
@@ -50,8 +52,12 @@ export function createSigning(parts: SigningParts): Signing | undefined {
       return opening
     },
     published: () => signer?.published(),
+    problem: () => (signer?.keys === 'unknown' ? [NO_KEYS] : []),
   }
 }
+
+const NO_KEYS =
+  'signing: there are no keys in data_dir yet; start the gateway once, so that upstreams can read them'
 
 async function openSigner(
   { config, deps, metricRegistry }: SigningParts,

@@ -16,6 +16,7 @@ export function printReport(report: GatewayReport, colours: Colours): readonly s
     ...federations.flatMap((one) => [
       ...(federations.length > 1 ? [colours.bold(`federation ${one.federation}`), ''] : []),
       ...federationLines(one, colours),
+      ...tokenLines(one, report.issuer),
       ...(federations.length > 1 ? [''] : []),
     ]),
     ...found.map((problem) => `${colours.red('wrong:')} ${problem}`),
@@ -36,12 +37,24 @@ function federationLines(report: Report, colours: Colours): readonly string[] {
   ]
 }
 
+/** What an upstream that goes by tokens has to be told. */
+function tokenLines({ upstreams }: Report, issuer: string | undefined): readonly string[] {
+  return upstreams.flatMap(({ name, audience }) =>
+    audience === undefined
+      ? []
+      : [
+          `Tokens for ${name}: issuer ${issuer}, audience ${audience}, keys at /.well-known/jwks.json of the gateway.`,
+        ],
+  )
+}
+
 /** What has to be mended: what federations say, and every upstream that cannot be asked. */
-export function problems({ federations }: GatewayReport): readonly string[] {
-  return federations.flatMap(({ federation, ...report }) => {
+export function problems({ federations, problems: own }: GatewayReport): readonly string[] {
+  const theirs = federations.flatMap(({ federation, ...report }) => {
     const where = federation === DEFAULT_FEDERATION ? '' : `federation ${federation}: `
     return problemsOf(report).map((problem) => where + problem)
   })
+  return [...own, ...theirs]
 }
 
 function problemsOf({ problems: own, upstreams }: Report): readonly string[] {
@@ -53,12 +66,12 @@ function problemsOf({ problems: own, upstreams }: Report): readonly string[] {
 
 /** The same for programs: sets and maps become lists and objects. The first federation is at the top, `federations` the others. */
 export function reportJson(report: GatewayReport): string {
-  const { versions, federations } = report
+  const { versions, federations, issuer } = report
   const [first, ...others] = federations
   const found = problems(report)
   const rest = others.length === 0 ? {} : { federations: others }
   return JSON.stringify(
-    { ok: found.length === 0, versions, ...first, problems: found, ...rest },
+    { ok: found.length === 0, versions, issuer, ...first, problems: found, ...rest },
     (_, value: unknown) => {
       if (value instanceof Set) return [...value]
       return value instanceof Map ? Object.fromEntries(value) : value
@@ -69,15 +82,28 @@ export function reportJson(report: GatewayReport): string {
 
 function upstreamRows({ upstreams }: Report, colours: Colours): Cell[][] {
   return [
-    heading(['upstream', 'state', 'speaks', 'writes', 'tiers'], colours),
-    ...upstreams.map(({ name, state, protocol, readOnly, tiers }): Cell[] => [
-      name,
-      { text: state, paint: state === 'up' ? colours.green : colours.red },
-      protocol ?? '?',
-      readOnly === undefined ? '?' : readOnly ? 'no' : 'yes',
-      tiers?.join(', ') ?? '?',
-    ]),
+    heading(['upstream', 'state', 'speaks', 'writes', 'owner', 'tiers'], colours),
+    ...upstreams.map((upstream) => upstreamRow(upstream, colours)),
   ]
+}
+
+function upstreamRow(upstream: UpstreamReport, { green, red }: Colours): Cell[] {
+  const { name, state, protocol, readOnly, tiers } = upstream
+  return [
+    name,
+    { text: state, paint: state === 'up' ? green : red },
+    protocol ?? '?',
+    readOnly === undefined ? '?' : readOnly ? 'no' : 'yes',
+    ownersAt(upstream),
+    tiers?.join(', ') ?? '?',
+  ]
+}
+
+/** How owners reach an upstream; where the configuration does not say, they do if it declares scopes. */
+function ownersAt({ owner, capabilities }: UpstreamReport): string {
+  if (owner !== undefined) return owner
+  if (capabilities === undefined) return '?'
+  return capabilities.has('scopes') ? 'parameter' : 'none'
 }
 
 function capabilityRows(report: Report, colours: Colours): Cell[][] {

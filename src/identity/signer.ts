@@ -50,6 +50,8 @@ export interface Signer {
   /** A token for one subject, good for half of its life at least. The same one is given again meanwhile, then at once. */
   token(verifier: Verifier, subject: string): string | Promise<string>
   published(): PublishedKeys
+  /** `unknown` where somebody only looks and none have been made yet: nobody can know them. */
+  readonly keys: 'kept' | 'unknown'
   /** When the key that signs first did, in ms since 1970. */
   readonly keySince: number
   /** Rotates the keys where that is due. Never rejects: what went wrong is told, and tried again the next time. */
@@ -108,6 +110,10 @@ class JwtSigner implements Signer {
 
   get issuer(): string {
     return this.#options.issuer
+  }
+
+  get keys(): 'kept' | 'unknown' {
+    return this.#parts.keeper.keys
   }
 
   get keySince(): number {

@@ -23,20 +23,23 @@ export interface KeyKeeperOptions {
 
 /** The gateway's keys: made at the first start, rotated when it is time, always on disk before they are used or published. */
 export class KeyKeeper {
+  readonly keys: 'kept' | 'unknown'
   readonly #options: KeyKeeperOptions
   #ring: KeyRing
   #turning: Promise<Due> | undefined
 
-  private constructor(options: KeyKeeperOptions, ring: KeyRing) {
+  private constructor(options: KeyKeeperOptions, ring: KeyRing, keys: 'kept' | 'unknown') {
     this.#options = options
     this.#ring = ring
+    this.keys = keys
   }
 
   /** Rejects with an Error that names the file where its keys cannot be used, or where it cannot be written. */
   static async open(options: KeyKeeperOptions): Promise<KeyKeeper> {
     const { path, purpose } = options
     const kept = await readKeys(path)
-    const keeper = new KeyKeeper(options, kept ?? (await newRing(options)))
+    const keys = kept === undefined && purpose === 'look' ? 'unknown' : 'kept'
+    const keeper = new KeyKeeper(options, kept ?? (await newRing(options)), keys)
     if (purpose === 'look') return keeper
     if (kept === undefined) await writeKeys(path, keeper.ring)
     else await keeper.turn()
@@ -60,6 +63,7 @@ export class KeyKeeper {
     const due = purpose === 'look' ? 'nothing' : dueIn(this.#ring, rules, clock.now())
     if (due === 'nothing') return due
     const ring = await this.#after(due)
+    refuseForeign(path, await readKeys(path), this.#ring)
     await writeKeys(path, ring)
     this.#ring = ring
     return due
@@ -74,6 +78,14 @@ export class KeyKeeper {
       ? { ...this.#ring, next: fresh }
       : rotated(this.#ring, { fresh, now, keepFor })
   }
+}
+
+/** A gateway that is put on the folder of another would take away keys that the other's tokens are signed with. */
+function refuseForeign(path: string, kept: KeyRing | undefined, ours: KeyRing): void {
+  if (kept === undefined || kept.current.kid === ours.current.kid) return
+  throw new Error(
+    `${path} holds other keys than were read at the start: a data_dir is one gateway's`,
+  )
 }
 
 async function newRing({ rules: { algorithm }, clock }: KeyKeeperOptions): Promise<KeyRing> {

@@ -40,6 +40,8 @@ export class VerifyingServer {
   readonly #trust: Trust
   /** Set to turn everybody away with this status. */
   closedWith: number | undefined
+  /** Set to answer every call with an error that repeats the credential. */
+  echoing = false
 
   private constructor(served: Served, trust: Trust) {
     this.#served = served
@@ -85,6 +87,12 @@ export class VerifyingServer {
     const text = await bodyOf(request)
     const { method, params = {} } = JSON.parse(text)
     this.seen.push({ ...subject, method, params, token: authorization?.slice(7) ?? '' })
+    if (this.echoing) {
+      const error = { code: -32602, message: `not with ${authorization}` }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, error }))
+      return
+    }
     const caller = callerOf(subject.subject, this.#trust.roles ?? [])
     const { reply = '' } = await serve(text, this.#served, { ...contextWithin(10_000), caller })
     response.writeHead(200, { 'content-type': 'application/json' }).end(reply)

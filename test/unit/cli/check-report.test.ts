@@ -32,6 +32,8 @@ const REPORT: Report = {
       embeddings: undefined,
       readOnly: false,
       tiers: ['semantic'],
+      owner: 'token',
+      audience: 'https://facts.internal',
     },
     {
       name: 'archive',
@@ -42,6 +44,8 @@ const REPORT: Report = {
       embeddings: undefined,
       readOnly: undefined,
       tiers: undefined,
+      owner: undefined,
+      audience: undefined,
     },
   ],
 }
@@ -56,15 +60,16 @@ const VERSION: VersionReport = {
 
 /** A gateway of one federation and one version, as it is without a word of versions. */
 function alone(report: Report): GatewayReport {
-  return { versions: [VERSION], federations: [{ federation: 'default', ...report }] }
+  const federations = [{ federation: 'default', ...report }]
+  return { versions: [VERSION], federations, issuer: 'https://acme.example', problems: [] }
 }
 
 test('upstreams are columns, capabilities rows, and every no has its reason', () => {
   const lines = printReport(alone(REPORT), pico.createColors(false))
   expect(lines).toEqual([
-    'upstream  state   speaks   writes  tiers',
-    'facts     up      a2m/0.1  yes     semantic',
-    'archive   unread  ?        ?       ?',
+    'upstream  state   speaks   writes  owner  tiers',
+    'facts     up      a2m/0.1  yes     token  semantic',
+    'archive   unread  ?        ?       ?      ?',
     '',
     'capability  facts  archive  declared',
     'core        yes    ?        yes',
@@ -84,6 +89,7 @@ test('upstreams are columns, capabilities rows, and every no has its reason', ()
     'skills    -         nowhere: no such tier',
     '',
     'Writes: max_recall_limit 50',
+    'Tokens for facts: issuer https://acme.example, audience https://facts.internal, keys at /.well-known/jwks.json of the gateway.',
     'wrong: tiers.skills: upstream facts has no tier "skills"',
     'wrong: upstream archive is unread: connection refused',
   ])
