@@ -104,7 +104,7 @@ function numberIn(numbers: UsageLine, name: string): number {
 function grouped(value: number): string {
   const [whole = '', fraction] = `${value}`.split('.')
   const commas = whole.replace(/\B(?=(\d{3})+$)/g, ',')
-  return fraction === undefined ? commas : `${commas}.${fraction.slice(0, 1)}`
+  return fraction === undefined ? commas : `${commas}.${fraction.slice(0, 2)}`
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const

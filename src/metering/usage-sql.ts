@@ -50,11 +50,16 @@ export function linesOf(query: UsageQuery, dialect: Dialect): Statement {
   return { text, values }
 }
 
-/** What all lines come to; a call that stands in two lines, such as those of two tiers, is in here once. */
+/** What all lines come to; a call that stands in two lines, such as those of two tiers or of two upstreams, is in here once. */
 export function totalsOf(query: UsageQuery, dialect: Dialect): Statement {
   const values: (string | number)[] = []
   const where = conditions({ ...query, by: [] }, dialect, values)
-  return { text: `SELECT ${sums(query).join(', ')} FROM ${tableOf(query)} WHERE ${where}`, values }
+  const [calls = '', ...others] = sums(query)
+  // Nobody can tell from what each upstream was asked how many calls that were.
+  const ofAll = asksUpstreams(query) && query.where.upstream === undefined
+  const first = ofAll ? `(SELECT SUM(calls) FROM usage_calls WHERE ${where}) AS calls` : calls
+  const columns = [first, ...others].join(', ')
+  return { text: `SELECT ${columns} FROM ${tableOf(query)} WHERE ${where}`, values }
 }
 
 const TIMES: ReadonlySet<string> = new Set(['"hour"', '"day"', '"month"'])
