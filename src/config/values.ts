@@ -80,22 +80,9 @@ export function oneOf<const W extends readonly [string, ...string[]]>(words: W) 
   return z.enum(words, `must be ${words.join(' or ')}`)
 }
 
-/** A key that is known and refused whatever its value, with the reason. */
-export function refused(reason: string) {
-  return z
-    .custom<undefined>((value) => value === undefined, { error: reason, params: REFUSED })
-    .optional()
-}
-
-const REFUSED = { refused: true }
-
-/** The issue to tell of when there are several: a key that nobody knows or that is refused often explains the rest. */
+/** The issue to tell of when there are several: a key that nobody knows often explains the rest. */
 export function foremost(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
-  return (
-    issues.find(({ code }) => code === 'unrecognized_keys') ??
-    issues.find((issue) => issue.code === 'custom' && issue.params === REFUSED) ??
-    issues[0]
-  )
+  return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
 }
 
 /** An object that knows its keys: any other is refused, with the one that was probably meant. */
