@@ -65,9 +65,10 @@ export function checkRoles(config: Config): void {
     checkMethods(grant)
     checkPlaces(grant, config)
   }
-  for (const { given, path } of auth === undefined ? [] : rolesGiven(auth)) {
-    refuseUndefined(roles, given, path)
+  if (auth === undefined) {
+    throw new ConfigError(['roles'], 'bind nobody where nobody is known; add auth')
   }
+  for (const { given, path } of rolesGiven(auth)) refuseUndefined(roles, given, path)
 }
 
 /** Where an upstream may tell its own tiers, nobody knows them yet. */
