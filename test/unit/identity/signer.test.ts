@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -223,11 +231,14 @@ describe('keys', () => {
   test('are not made where somebody only looks', async () => {
     const signer = await open({ purpose: 'look' })
     expect(keysIn(signer)).toHaveLength(2)
+    expect(signer.keys).toBe('unknown')
     expect(readdirSync(folder.path)).toEqual([])
     await open()
     clock.pass(60 * DAY)
     const text = readFileSync(path, 'utf8')
-    await (await open({ purpose: 'look' })).turn()
+    const looking = await open({ purpose: 'look' })
+    await looking.turn()
+    expect(looking.keys).toBe('kept')
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
@@ -244,6 +255,21 @@ describe('keys', () => {
     await signer.turn()
     expect(keysIn(signer)[0]).toBe(before[1])
   })
+})
+
+test('keys that another gateway has put in the file are not overwritten', async () => {
+  const signer = await open()
+  const before = readFileSync(path, 'utf8')
+  rmSync(path)
+  await open()
+  const theirs = readFileSync(path, 'utf8')
+  expect(theirs).not.toBe(before)
+  clock.pass(30 * DAY)
+  await signer.turn()
+  expect(readFileSync(path, 'utf8')).toBe(theirs)
+  expect(told).toEqual([
+    `${path} holds other keys than were read at the start: a data_dir is one gateway's`,
+  ])
 })
 
 describe('the file of keys', () => {
