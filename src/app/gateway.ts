@@ -8,7 +8,7 @@ import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
 import { openEntrance, warnOfReadable } from './entrance.js'
 import { ListenError, type ListenerName } from './listen-error.js'
 import { type GatewayReport, gatewayReport } from './overview.js'
-import { openVersions } from './versions.js'
+import { faultsOfVersions, openVersions } from './versions.js'
 
 /** Where a gateway listens; no `admin` where the configuration turns it off. */
 export interface Addresses {
@@ -77,7 +77,8 @@ function createApp(parts: EdgeParts, closers: Closers): App {
     async report() {
       const upstreams = cores.all.flatMap(({ registry }) => registry.upstreams)
       await Promise.all(upstreams.map((upstream) => upstream.refresh()))
-      return gatewayReport(config, cores)
+      const silent = await faultsOfVersions({ config, deps: parts.deps, cores })
+      return gatewayReport(config, cores, silent)
     },
     reload: (next) => parts.entrance.reload(next),
     close: () => closers.close(),

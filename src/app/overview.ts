@@ -27,10 +27,15 @@ export interface GatewayReport {
   readonly problems: readonly string[]
 }
 
-export function gatewayReport(config: Config, { all, signing }: Cores): GatewayReport {
+/** `faults` are those of servers that versions are passed on to. */
+export function gatewayReport(
+  config: Config,
+  { all, signing }: Cores,
+  faults: readonly string[],
+): GatewayReport {
   return {
     issuer: signing && config.signing.issuer,
-    problems: signing?.problem() ?? [],
+    problems: [...(signing?.problem() ?? []), ...faults],
     versions: config.versions.map(versionReport),
     federations: all.map((core) => ({
       federation: core.name,

@@ -1,7 +1,7 @@
 import type { ServesConfig } from '../config/versions.js'
 import { qualified } from '../config/views.js'
 import { Denied, type Leave, type Through } from '../edge/through.js'
-import type { Signer } from '../identity/signer.js'
+import type { Signer, Verifier } from '../identity/signer.js'
 import type { Limiter } from '../metering/limiter.js'
 import type { Access } from '../protocol/access.js'
 import { A2mError } from '../protocol/errors.js'
@@ -39,16 +39,25 @@ export async function openThrough(parts: ThroughParts): Promise<Through> {
   }
 }
 
-async function signerOf({ serves, shared }: ThroughParts): Promise<Signer | undefined> {
+/** Who signs for the owners of callers; undefined where no tokens are shown. */
+export async function signerOf({
+  serves,
+  shared,
+}: Pick<ThroughParts, 'serves' | 'shared'>): Promise<Signer | undefined> {
   if (serves.owner !== 'token') return undefined
   if (shared.signing === undefined) throw new TypeError(`nobody signs for ${serves.url}`)
   return shared.signing.open()
 }
 
+/** Whom tokens for the server of a version are for. */
+export function verifierOf(version: string, { audience }: Elsewhere): Verifier {
+  return { upstream: qualified('version', version), audience }
+}
+
 /** What is shown there on behalf of a caller. The body is not read, so that nobody who is bound in anything can be held to it. */
 function createBearers({ name, serves }: ThroughParts, signer: Signer | undefined) {
-  const { bearer, audience } = serves
-  const verifier = { upstream: qualified('version', name), audience }
+  const { bearer } = serves
+  const verifier = verifierOf(name, serves)
   return ({ access, scope }: Caller): string | undefined | Promise<string> => {
     if (!isUnbound(access)) throw denied(name, 'a role binds this caller')
     if (scope.kind === 'all' && (signer === undefined || bearer !== undefined)) return bearer

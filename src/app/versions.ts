@@ -11,6 +11,7 @@ import type { Core } from './core.js'
 import type { Cores } from './cores.js'
 import type { AppDeps } from './deps.js'
 import { openThrough } from './through.js'
+import { faultOfThrough } from './through-check.js'
 
 export interface VersionParts {
   readonly config: Config
@@ -41,6 +42,18 @@ async function openVersion(version: VersionConfig, parts: VersionParts): Promise
   if (core === undefined) throw new TypeError(`federation ${serves.federation} was not opened`)
   const supported = parts.config.versions.map((one) => one.name)
   return { served: underName(core.served, name, supported), retirement }
+}
+
+/** What keeps the servers that versions are passed on to from answering, for people. */
+export async function faultsOfVersions(
+  parts: Omit<VersionParts, 'closers'>,
+): Promise<readonly string[]> {
+  const faults = parts.config.versions.map(async ({ name, serves }) => {
+    if (serves.kind === 'federation') return []
+    const fault = await faultOfThrough({ name, serves, shared: parts.cores, deps: parts.deps })
+    return fault === undefined ? [] : [`version ${name}: ${new URL(serves.url).origin}: ${fault}`]
+  })
+  return (await Promise.all(faults)).flat()
 }
 
 /** The one version that there is without any in the configuration needs no name but its own. */
