@@ -108,7 +108,10 @@ async function openShared(
     connectTimeout: CONNECT_MS,
     lost: () => lost.tell?.(),
   })
-  const store = new SharedStore({ ...config, remote, clock: deps.clock, events })
+  const { clock, randomBytes } = deps
+  const newMark = createIds(clock.now, randomBytes)
+  const store = new SharedStore({ ...config, remote, clock, newMark, events })
+  await store.open()
   lost.tell = () => store.lost('the connection is gone')
   closers.add(() => store.close())
   return store

@@ -11,6 +11,8 @@ export interface CatchUpOptions {
   /** How long it may take to find out whether the counts are there, in ms. */
   readonly timeout: number
   readonly clock: Clock
+  /** What tells this gateway's writing from others'. */
+  readonly newMark: () => string
   /** Called in the same turn in which nothing is owed any more. */
   readonly done: () => void
 }
@@ -26,6 +28,8 @@ export class CatchUp {
   readonly #options: CatchUpOptions
   #timer: NodeJS.Timeout | undefined
   #running = false
+  /** Stands in Redis for as long as it keeps what it was told. */
+  #mark: string | undefined
 
   constructor(options: CatchUpOptions) {
     this.#options = options
@@ -42,31 +46,44 @@ export class CatchUp {
     clearTimeout(this.#timer)
   }
 
+  /** Resolves to whether the counts are there. For a start, when nothing can be owed. */
+  async first(): Promise<boolean> {
+    this.#mark = await this.#read()
+    return this.#mark !== undefined
+  }
+
   #later(): void {
     this.#timer = setTimeout(() => void this.#try(), PROBE_MS)
     this.#timer.unref()
   }
 
   async #try(): Promise<void> {
-    const { remote, prefix, timeout, done } = this.#options
-    const there = await answered(remote.probe(`{${prefix}}:quota:probe`), timeout)
-    const told = there.kind === 'given' && (await this.#tellAll())
+    const mark = await this.#read()
+    const kept = this.#mark === undefined || mark === this.#mark ? 'kept' : 'lost'
+    const told = mark !== undefined && (await this.#tellAll(kept))
     if (!this.#running) return
     if (!told) {
       this.#later()
       return
     }
+    this.#mark = mark
     this.#running = false
-    done()
+    this.#options.done()
+  }
+
+  async #read(): Promise<string | undefined> {
+    const { remote, prefix, timeout, newMark } = this.#options
+    const there = await answered(remote.mark(`{${prefix}}:quota:mark`, newMark()), timeout)
+    return there.kind === 'given' ? there.value : undefined
   }
 
   /** Once everything was told, what was taken while that went on is told too, until there is none. */
-  async #tellAll(): Promise<boolean> {
+  async #tellAll(counts: 'kept' | 'lost'): Promise<boolean> {
     const { mirror, clock } = this.#options
     let owed = [...mirror.owed(clock.now())]
     while (owed.length > 0) {
       for (let start = 0; start < owed.length; start += BATCH) {
-        if (!(await this.#tell(owed.slice(start, start + BATCH)))) return false
+        if (!(await this.#tell(owed.slice(start, start + BATCH), counts))) return false
       }
       owed = [...mirror.owed(clock.now())].filter(({ counter }) => counter.taken !== 0)
     }
@@ -74,7 +91,7 @@ export class CatchUp {
   }
 
   /** Where the answer is lost it is told again, and then counted twice: too much rather than too little. */
-  async #tell(owed: readonly Owed[]): Promise<boolean> {
+  async #tell(owed: readonly Owed[], counts: 'kept' | 'lost'): Promise<boolean> {
     const { remote, prefix, clock } = this.#options
     const raises = owed.map(({ count, counter: { known, taken } }) => ({
       key: keyOf(prefix, count),
@@ -82,7 +99,7 @@ export class CatchUp {
       amount: taken,
       life: lifeOf(count.span, clock.now()),
     }))
-    const answer = await answered(remote.raise(raises), BATCH_MS)
+    const answer = await answered(remote.raise(raises, counts), BATCH_MS)
     if (answer.kind === 'none') return false
     for (const [index, { counter }] of owed.entries()) {
       counter.taken -= raises[index]?.amount ?? 0

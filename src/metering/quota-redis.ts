@@ -24,22 +24,29 @@ export interface RemoteCounts {
   settle(takes: readonly Pick<RemoteTake, 'key' | 'amount'>[]): Promise<unknown>
   /** Whether the key was not there before. */
   claim(key: string, life: number): Promise<boolean>
-  /** Raises counts to `known` where they are lower, and then adds `amount`; returns what they came to. */
-  raise(takes: readonly RemoteRaise[]): Promise<readonly number[]>
-  /** Resolves when something can be written. */
-  probe(key: string): Promise<unknown>
+  /** Makes up for what was not counted, and returns what the counts came to. `lost`: the counts were not kept. */
+  raise(takes: readonly RemoteRaise[], counts: 'kept' | 'lost'): Promise<readonly number[]>
+  /** Writes the mark where there is none, and returns the one that is there. */
+  mark(key: string, mark: string): Promise<string>
   close(): void
 }
 
+/** `known` is what a gateway last heard of the count, `amount` what it has taken since. */
 export interface RemoteRaise extends Pick<RemoteTake, 'key' | 'amount' | 'life'> {
   readonly known: number
 }
 
-/** Looks at all counts before it changes any; Redis runs one script at a time. */
+/*
+ * A count is a hash: `n`, what was counted, and `b`, what was counted before Redis last lost it, as far as the gateways knew.
+ * Redis runs one script at a time.
+ */
+
+/** Looks at all counts before it changes any. */
 const RESERVE = `
 local used, refused = {}, 0
 for i, key in ipairs(KEYS) do
-  used[i] = tonumber(redis.call('GET', key) or '0')
+  local count = redis.call('HMGET', key, 'n', 'b')
+  used[i] = tonumber(count[1] or 0) + tonumber(count[2] or 0)
   local limit = ARGV[3 * i - 1]
   if refused == 0 and limit ~= '' and used[i] + tonumber(ARGV[3 * i - 2]) > tonumber(limit) then
     refused = i
@@ -47,7 +54,8 @@ for i, key in ipairs(KEYS) do
 end
 if refused == 0 then
   for i, key in ipairs(KEYS) do
-    used[i] = redis.call('INCRBY', key, ARGV[3 * i - 2])
+    used[i] = used[i] + tonumber(ARGV[3 * i - 2])
+    redis.call('HINCRBY', key, 'n', ARGV[3 * i - 2])
     redis.call('PEXPIRE', key, ARGV[3 * i])
   end
 end
@@ -56,19 +64,22 @@ return used`
 
 const SETTLE = `
 for i, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 1 and redis.call('INCRBY', key, ARGV[i]) < 0 then
-    redis.call('INCRBY', key, -tonumber(redis.call('GET', key)))
+  if redis.call('EXISTS', key) == 1 then
+    local used = redis.call('HINCRBY', key, 'n', ARGV[i]) + tonumber(redis.call('HGET', key, 'b') or 0)
+    if used < 0 then redis.call('HINCRBY', key, 'n', -used) end
   end
 end`
 
+/** Where the counts were lost, what the gateways knew of one count is the same calls, but what each has taken since is its own. */
 const RAISE = `
 local used = {}
 for i, key in ipairs(KEYS) do
-  local known = tonumber(ARGV[3 * i - 2])
-  local count = tonumber(redis.call('GET', key) or '0')
-  if count < known then redis.call('INCRBY', key, known - count) end
-  used[i] = redis.call('INCRBY', key, ARGV[3 * i - 1])
-  redis.call('PEXPIRE', key, ARGV[3 * i])
+  local count = redis.call('HMGET', key, 'n', 'b')
+  local n, b, known = tonumber(count[1] or 0), tonumber(count[2] or 0), tonumber(ARGV[3 * i - 1])
+  if ARGV[1] == 'lost' then b = math.max(b, known) else b = math.max(b, known - n) end
+  redis.call('HSET', key, 'n', n + tonumber(ARGV[3 * i]), 'b', b)
+  redis.call('PEXPIRE', key, ARGV[3 * i + 1])
+  used[i] = n + b + tonumber(ARGV[3 * i])
 end
 return used`
 
@@ -120,11 +131,14 @@ function countsOn(client: Redis): RemoteCounts {
         takes.map(({ amount }) => amount),
       ),
     claim: async (key, life) => (await client.set(key, 1, 'PX', life, 'NX')) === 'OK',
-    async raise(takes) {
+    async raise(takes, counts) {
       const rest = takes.flatMap(({ known, amount, life }) => [known, amount, life])
-      return numbers(await raise(takes.map(keyIn), rest))
+      return numbers(await raise(takes.map(keyIn), [counts, ...rest]))
     },
-    probe: (key) => client.set(key, 1, 'PX', 1000),
+    async mark(key, mark) {
+      await client.set(key, mark, 'NX')
+      return (await client.get(key)) ?? ''
+    },
     close: () => client.disconnect(),
   }
 }

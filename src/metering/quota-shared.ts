@@ -16,6 +16,7 @@ export interface SharedStoreOptions {
   /** Among how many gateways what was left of a limit divides while the counts are away. */
   readonly gateways: number
   readonly clock: Clock
+  readonly newMark: () => string
   readonly events: StoreEvents
 }
 
@@ -33,6 +34,11 @@ export class SharedStore implements QuotaStore {
     this.#options = options
     this.#mirror = new Mirror(options.gateways)
     this.#catchUp = new CatchUp({ ...options, mirror: this.#mirror, done: () => this.#return() })
+  }
+
+  /** Resolves when it is known whether the counts are there. */
+  async open(): Promise<void> {
+    if (!(await this.#catchUp.first())) this.lost('it does not answer')
   }
 
   async reserve(charges: readonly Charge[]): Promise<Decision> {

@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createQuota, type QuotaDefinition } from '../../../src/metering/quota.js'
 import type { Charge } from '../../../src/metering/quota-charges.js'
-import type { RemoteAnswer, RemoteCounts, RemoteTake } from '../../../src/metering/quota-redis.js'
+import type {
+  RemoteAnswer,
+  RemoteCounts,
+  RemoteRaise,
+  RemoteTake,
+} from '../../../src/metering/quota-redis.js'
 import { SharedStore, type SharedStoreOptions } from '../../../src/metering/quota-shared.js'
 import { spanAt } from '../../../src/metering/quota-window.js'
 import { MINUTE, QuotaLog, quota, WallClock } from '../../support/quotas.js'
@@ -12,8 +18,11 @@ const CLOCK = new WallClock('2027-03-10T12:00:00Z')
 /** Counts as Redis would keep them; `mode` says how it answers. */
 class Remote implements RemoteCounts {
   readonly counts = new Map<string, number>()
+  /** The part of a count that was known before all was forgotten. */
+  readonly before = new Map<string, number>()
   mode: 'answers' | 'refuses' | 'hangs' = 'answers'
   #held: (() => void)[] = []
+  #mark: string | undefined
 
   reserve(takes: readonly RemoteTake[]): Promise<RemoteAnswer> {
     return this.#answer(() => {
@@ -41,18 +50,29 @@ class Remote implements RemoteCounts {
     })
   }
 
-  raise(takes: Parameters<RemoteCounts['raise']>[0]): Promise<readonly number[]> {
+  raise(takes: readonly RemoteRaise[], counts: 'kept' | 'lost'): Promise<readonly number[]> {
     return this.#answer(() =>
       takes.map(({ key, known, amount }) => {
-        this.counts.set(key, Math.max(this.counts.get(key) ?? 0, known))
-        this.#add(key, amount)
+        const before = this.before.get(key) ?? 0
+        const least = counts === 'lost' ? known : known - (this.counts.get(key) ?? 0) + before
+        this.before.set(key, Math.max(before, least))
+        this.#add(key, amount + Math.max(0, least - before))
         return this.counts.get(key) ?? 0
       }),
     )
   }
 
-  probe(): Promise<unknown> {
-    return this.#answer(() => 'OK')
+  mark(_key: string, mark: string): Promise<string> {
+    return this.#answer(() => {
+      this.#mark ??= mark
+      return this.#mark
+    })
+  }
+
+  forgetAll(): void {
+    this.counts.clear()
+    this.before.clear()
+    this.#mark = undefined
   }
 
   close(): void {}
@@ -82,7 +102,7 @@ function charge(amount = 1, fields: Partial<QuotaDefinition> = {}): Charge {
 
 const KEY = `{a2m}:quota:q/calls/caller:${spanAt(MINUTE, CLOCK.now()).start}:alice`
 
-function storeOn(remote: Remote, options: Partial<SharedStoreOptions> = {}) {
+async function storeOn(remote: Remote, options: Partial<SharedStoreOptions> = {}) {
   const log = new QuotaLog()
   const store = new SharedStore({
     remote,
@@ -91,10 +111,12 @@ function storeOn(remote: Remote, options: Partial<SharedStoreOptions> = {}) {
     onFailure: 'local',
     gateways: 2,
     clock: CLOCK,
+    newMark: randomUUID,
     events: log,
     ...options,
   })
   onTestFinished(() => store.close())
+  await store.open()
   return { store, log }
 }
 
@@ -111,7 +133,7 @@ const back = (log: QuotaLog) => until(() => log.lines.at(-1) === 'store up')
 describe('while the counts are away', () => {
   test('closed decides nothing', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote, { onFailure: 'closed' })
+    const { store, log } = await storeOn(remote, { onFailure: 'closed' })
     remote.mode = 'refuses'
     expect((await store.reserve([charge()])).kind).toBe('undecided')
     expect(log.lines).toEqual(['store down', 'alone'])
@@ -119,7 +141,7 @@ describe('while the counts are away', () => {
 
   test('open lets everything through, and everything is counted in the end', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote, { onFailure: 'open' })
+    const { store, log } = await storeOn(remote, { onFailure: 'open' })
     await store.reserve([charge(90)])
     remote.mode = 'refuses'
     for (let call = 0; call < 50; call++) {
@@ -133,7 +155,7 @@ describe('while the counts are away', () => {
 
   test('local gives this gateway’s part of what was left', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     await store.reserve([charge(41)])
     remote.mode = 'refuses'
     expect(await takeAll(store)).toBe(29)
@@ -148,7 +170,7 @@ describe('while the counts are away', () => {
 
   test('two gateways together never pass a limit of which nothing was used', async () => {
     const remote = new Remote()
-    const [one, other] = [storeOn(remote), storeOn(remote)]
+    const [one, other] = [await storeOn(remote), await storeOn(remote)]
     remote.mode = 'refuses'
     expect([await takeAll(one.store), await takeAll(other.store)]).toEqual([50, 50])
     remote.mode = 'answers'
@@ -158,7 +180,7 @@ describe('while the counts are away', () => {
 
   test('what is given back meanwhile is not owed', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     const before = await store.reserve([charge(10)])
     remote.mode = 'refuses'
     await store.reserve([charge(2)])
@@ -170,7 +192,7 @@ describe('while the counts are away', () => {
 
   test('no shadow limit refuses', async () => {
     const remote = new Remote()
-    const { store } = storeOn(remote)
+    const { store } = await storeOn(remote)
     remote.mode = 'refuses'
     const shadow = charge(500, { mode: 'shadow' })
     expect((await store.reserve([shadow])).kind).toBe('granted')
@@ -178,7 +200,7 @@ describe('while the counts are away', () => {
 
   test('nobody is told of a warning', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     remote.mode = 'refuses'
     expect([await store.claim(charge()), await store.claim(charge())]).toEqual([false, false])
     remote.mode = 'answers'
@@ -190,7 +212,7 @@ describe('while the counts are away', () => {
 describe('counts that hang', () => {
   test('are waited for once and for no longer than is configured', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     remote.mode = 'hangs'
     const begun = performance.now()
     await Promise.all(Array.from({ length: 20 }, () => store.reserve([charge()])))
@@ -201,7 +223,7 @@ describe('counts that hang', () => {
 
   test('and answer late have their takings taken back', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     remote.mode = 'hangs'
     await store.reserve([charge(5)])
     remote.letGo()
@@ -211,7 +233,7 @@ describe('counts that hang', () => {
 
   test('a process that was too busy to look does not take them to be away', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     remote.mode = 'hangs'
     const reserved = store.reserve([charge()])
     setImmediate(() => remote.letGo())
@@ -225,17 +247,43 @@ describe('counts that hang', () => {
 describe('counts that were lost', () => {
   test('are raised to what is known here', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote)
+    const { store, log } = await storeOn(remote)
     await store.reserve([charge(60)])
-    remote.counts.clear()
+    remote.forgetAll()
     store.lost('the connection is gone')
     await back(log)
     expect(remote.counts.get(KEY)).toBe(60)
   })
 
+  test('by what every gateway knew together, and what each has taken since', async () => {
+    const remote = new Remote()
+    const [one, other] = [await storeOn(remote), await storeOn(remote)]
+    await one.store.reserve([charge(41)])
+    await other.store.reserve([charge(1)])
+    remote.mode = 'refuses'
+    expect([await takeAll(one.store), await takeAll(other.store)]).toEqual([29, 29])
+    remote.forgetAll()
+    remote.mode = 'answers'
+    await Promise.all([back(one.log), back(other.log)])
+    expect(remote.counts.get(KEY)).toBe(100)
+  })
+
+  test('an absence without loss adds nothing twice', async () => {
+    const remote = new Remote()
+    const { store, log } = await storeOn(remote)
+    await store.reserve([charge(10)])
+    for (let absence = 0; absence < 3; absence++) {
+      remote.mode = 'refuses'
+      await store.reserve([charge(1)])
+      remote.mode = 'answers'
+      await back(log)
+    }
+    expect(remote.counts.get(KEY)).toBe(13)
+  })
+
   test('of 20,000 callers are there again within seconds', async () => {
     const remote = new Remote()
-    const { store, log } = storeOn(remote, { onFailure: 'open' })
+    const { store, log } = await storeOn(remote, { onFailure: 'open' })
     store.lost('gone')
     for (let caller = 0; caller < 20_000; caller++) {
       await store.reserve([{ ...charge(), subject: `caller-${caller}` }])
@@ -245,10 +293,10 @@ describe('counts that were lost', () => {
   })
 })
 
-test('a closed store asks no more', () => {
+test('a closed store asks no more', async () => {
+  const { store, log } = await storeOn(new Remote())
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const { store, log } = storeOn(new Remote())
   store.lost('gone')
   expect(vi.getTimerCount()).toBe(1)
   store.close()
