@@ -1,14 +1,16 @@
 import { Registry } from 'prom-client'
 import type { Config, UpstreamConfig } from '../config/config.js'
 import { ConfigError } from '../config/errors.js'
-import { DEFAULT_FEDERATION } from '../config/versions.js'
+import { qualified, type View, viewsOf } from '../config/views.js'
 import { probe } from '../probe/probe.js'
 import type { ProbeReport } from '../probe/report.js'
 import type { Cancellation } from '../protocol/cancellation.js'
 import { checkParams } from '../protocol/checks.js'
 import { toA2mError } from '../protocol/errors.js'
+import { createIds } from '../protocol/ids.js'
 import type { Context, Memory } from '../protocol/memory.js'
 import { ownerOf } from '../protocol/scope.js'
+import { withOwnerMetadata } from '../upstreams/owner-metadata/with-owner-metadata.js'
 import { internalContext, type Reached } from '../upstreams/upstream.js'
 import { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
@@ -32,15 +34,19 @@ const PATIENCE = 5
  */
 export async function probeUpstream(options: ProbeUpstreamOptions): Promise<ProbeReport> {
   const { config, deps } = options
-  const upstream = chosen(options)
-  const { durability, federation } = config
+  const { upstream, federation } = chosen(options)
+  const { durability } = config
   const closers = new Closers()
   const signing = createSigning({ config, deps, metricRegistry: new Registry(), closers })
   const around = {
-    ...{ ...deps, tiers: federation.tiers, durability, happened: () => {}, signing },
-    federation: DEFAULT_FEDERATION,
+    ...{ ...deps, tiers: federation.config.federation.tiers, durability, signing },
+    ...{ happened: () => {}, federation: federation.name },
   }
-  const reached = (await reachAll([upstream], around)).get(upstream.name)
+  const asItIs = {
+    ...upstream,
+    owner: upstream.owner === 'metadata' ? 'none' : upstream.owner,
+  } as const
+  const reached = (await reachAll([asItIs], around)).get(upstream.name)
   if (reached === undefined) throw new TypeError(`upstream ${upstream.name} was not opened`)
   try {
     return await run(upstream, reached, options)
@@ -50,24 +56,36 @@ export async function probeUpstream(options: ProbeUpstreamOptions): Promise<Prob
   }
 }
 
-function chosen({ config, upstream: name }: ProbeUpstreamOptions): UpstreamConfig {
-  const { upstreams } = config.federation
-  const found = upstreams.find((upstream) => upstream.name === name)
+interface Chosen {
+  readonly upstream: UpstreamConfig
+  readonly federation: View
+}
+
+/** One of a federation beside the default one is named `FEDERATION/UPSTREAM`. */
+function chosen({ config, upstream: name }: ProbeUpstreamOptions): Chosen {
+  const all = viewsOf(config).flatMap((federation) =>
+    federation.config.federation.upstreams.map((upstream): Chosen => ({ upstream, federation })),
+  )
+  const nameOf = (one: Chosen) => qualified(one.federation.name, one.upstream.name)
+  const found = all.find((one) => nameOf(one) === name)
   if (found === undefined) {
-    const names = upstreams.map((upstream) => upstream.name).join(', ')
+    const names = all.map(nameOf).join(', ')
     throw new ConfigError(['upstreams', name], `is not there; there are ${names}`)
   }
-  if (found.access === 'read-only') {
-    throw new ConfigError(['upstreams', name, 'access'], 'read-only is never written to')
+  const { upstream, federation } = found
+  if (upstream.access === 'read-only') {
+    const path = [...federation.path, 'upstreams', upstream.name, 'access']
+    throw new ConfigError(path, 'read-only is never written to')
   }
   return found
 }
 
 async function run(
   { name, owner, connect, timeout }: UpstreamConfig,
-  { memory }: Reached,
+  reached: Reached,
   { deps, stop }: ProbeUpstreamOptions,
 ): Promise<ProbeReport> {
+  const { memory } = reached
   const { clock, randomBytes } = deps
   const cleaning = (): Context => internalContext(clock.monotonic() + timeout * PATIENCE)
   const mark = `a2m-probe-${Buffer.from(randomBytes(6)).toString('hex')}`
@@ -79,7 +97,8 @@ async function run(
     return await probe({
       upstream: name,
       memory: asked(memory),
-      owners: owner === 'none' ? 'none' : 'parameter',
+      owners: owner === 'none' || owner === 'metadata' ? 'none' : 'parameter',
+      ...(owner === 'metadata' ? { inMetadata: toldOwners(reached, deps) } : {}),
       line: connect.kind === 'http' ? 'request-reply' : 'two-way',
       mark,
       context: () => ({ ...cleaning(), cancellation: stop }),
@@ -89,6 +108,13 @@ async function run(
     if (thrown instanceof TypeError) throw thrown
     throw new Error(`${name} cannot be probed: ${toA2mError(thrown).message}`)
   }
+}
+
+/** The same upstream as the gateway has it where it tells it owners in metadata. */
+function toldOwners(reached: Reached, { clock, randomBytes }: AppDeps) {
+  const newId = createIds(clock.now, randomBytes)
+  const { memory, flaws = () => [] } = withOwnerMetadata(reached, { newId, blame: () => {} })
+  return { memory, flaws }
 }
 
 /** Where tokens say who asks, every call is somebody's: the owner's that it names, or else that of the probe's own records. */

@@ -20,6 +20,8 @@ export interface ProbeOptions {
   /** The upstream as its transport reaches it, without retries. */
   readonly memory: Memory
   readonly owners: 'parameter' | 'none'
+  /** The same upstream where it is told owners in metadata, and what it was found to lack for that. */
+  readonly inMetadata?: { readonly memory: Memory; readonly flaws: () => readonly string[] }
   /** Whether the line to it can carry notifications. */
   readonly line: 'request-reply' | 'two-way'
   /** A name that nobody else has. */
@@ -42,11 +44,39 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const lab = new Lab({ ...options, told, context: () => now() })
   const readOnly = await isReadOnly(lab)
   const checks = readOnly ? READ_ONLY : planned(told, options, findings)
-  const stopped = await runAll(checks, lab, findings)
+  const telling = readOnly ? undefined : inMetadata(options, told, () => now())
+  const stopped = (await runAll(checks, lab, findings)) || (await telling?.run(findings)) === true
   now = options.cleaning
-  const left = readOnly ? undefined : await cleanUp(lab)
+  const left = readOnly ? undefined : together(await cleanUp(lab), await telling?.cleanUp())
   const { untrue, untried, tried } = findings
   return { upstream, capabilities: told.capabilities, tried, untrue, untried, left, stopped }
+}
+
+/** Whether owners can be kept apart by metadata: tried on records of two owners, which are removed again too. */
+function inMetadata(
+  { inMetadata: kept, ...options }: ProbeOptions,
+  told: Description,
+  context: () => Context,
+) {
+  if (kept === undefined) return undefined
+  const [memory, mark] = [kept.memory, `${options.mark}-owners`]
+  const able = { ...told, capabilities: [...new Set([...told.capabilities, 'scopes'])] }
+  const lab = new Lab({ memory, mark, told: able, owners: 'parameter', context })
+  const check: Check = async (_, claim) => {
+    await probeOwners(lab, claim)
+    claim('it can be told owners in metadata', [], kept.flaws())
+  }
+  return {
+    run: (findings: Findings) => runAll([['scopes', check]], lab, findings),
+    cleanUp: () => cleanUp(lab),
+  }
+}
+
+type Left = ProbeReport['left']
+
+function together(one: Left, other: Left): Left {
+  if (one === undefined || other === undefined) return one ?? other
+  return { ids: [...one.ids, ...other.ids], reason: one.reason }
 }
 
 class Findings {

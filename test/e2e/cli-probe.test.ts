@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { emptyFolder, fileIn, LISTENING, Program, run } from '../support/gateway-process.js'
+import type { PlainOptions } from '../support/plain-memory.js'
 import { onMethod, PlainServer, properly } from '../support/plain-server.js'
 
 const TOKEN = 'token-of-the-probed-store'
@@ -62,6 +63,41 @@ function childOf(path: string): string[] {
 }
 
 const PLAIN = { capabilities: ['core', 'tiers', 'scopes'], tiers: ['one', 'two'] }
+
+test('a store that knows no owners can be told them in metadata', async () => {
+  const open = await startStore()
+  const { code, stdout } = await run(argsFor('open'), {
+    cwd: folderWith({ open: { url: open, owner: 'metadata' } }),
+  })
+  expect(stdout).toContain('All of it is true.')
+  expect(code).toBe(0)
+  expect(await contentsAt(open)).toMatchObject({ result: { records: [] } })
+})
+
+test.each<[string, PlainOptions]>([
+  ['it ignores where on memory/timeline', { faults: ['ignores-where-on-timeline'] }],
+  ['it does not keep metadata', { drops: ['metadata'] }],
+])('that it cannot is said and told: %s', async (why, options) => {
+  const server = await PlainServer.start({ ...PLAIN, capabilities: ['core', 'tiers'], ...options })
+  const cwd = folderWith({ theirs: { url: server.url, owner: 'metadata' } })
+  const { code, stdout } = await run(argsFor('theirs'), { cwd })
+  expect(code).toBe(1)
+  expect(stdout).toMatch(new RegExp(`^untrue: scopes: .*${why}`, 'm'))
+  expect(server.contents).toEqual([])
+})
+
+test('a check without a probe says that where is ignored', async () => {
+  const server = await PlainServer.start({ faults: ['ignores-where-on-timeline'] })
+  const cwd = folderWith({ theirs: { url: server.url, owner: 'metadata' } })
+  const look = () => run(['check', '--config', 'gateway.yaml'], { cwd })
+  expect((await look()).code).toBe(0)
+  server.memory.records.push({ id: 'x', content: 'x', created_at: '2026-01-01T00:00:00.000Z' })
+  const { code, stdout } = await look()
+  expect(stdout).toContain(
+    'wrong: upstreams.theirs: owner: metadata: it ignores where on memory/timeline',
+  )
+  expect(code).toBe(1)
+})
 
 test('what is untrue is one line each, and nothing is left', async () => {
   const server = await PlainServer.start(

@@ -83,6 +83,23 @@ tiers:
 `
 }
 
+/** Stores that know nobody, each on a server of its own. */
+function tellingOwners(desk: string, facts: string): string {
+  return `name: telling
+listen: { host: 127.0.0.1, port: 0 }
+admin: { host: 127.0.0.1, port: 0 }
+data_dir: ./telling
+${AUTH}upstreams:
+  desk: { url: "${desk}", owner: metadata, timeout: 20s }
+  facts: { url: "${facts}", owner: metadata, timeout: 20s }
+tiers:
+  working: { kind: working, upstream: desk, capacity: 20, spill_to: episodic }
+  episodic: { kind: episodic, upstream: facts }
+  semantic: { kind: semantic, upstream: facts }
+  procedural: { kind: procedural, upstream: desk, upstream_tier: skills }
+`
+}
+
 interface Running {
   readonly program: Program
   readonly url: string
@@ -131,6 +148,22 @@ export async function openMixedGateway(): Promise<Subject> {
   const gateway = await startGateway(folder.path, 'mixed', mixed(await addressOf(store)))
   const subject = overHttp(gateway.url, keyOf, async () => {
     await stopAll([gateway.program, store])
+    folder.remove()
+  })
+  await until(async () => (await subject.send(DESCRIBE, 'anna'))?.includes('"scopes"') ?? false)
+  return subject
+}
+
+/** A gateway over HTTP that tells owners in metadata to stores over HTTP without a token. */
+export async function openGatewayTellingOwners(): Promise<Subject> {
+  const folder = createFolder()
+  const store = (name: string, tiers: string) =>
+    startProgram(['store', '--path', name, '--http', '0', '--tiers', tiers], folder.path)
+  const stores = [store('desk.db', 'working,skills'), store('facts.db', 'episodic,semantic')]
+  const [desk = '', facts = ''] = await Promise.all(stores.map(addressOf))
+  const gateway = await startGateway(folder.path, 'telling', tellingOwners(desk, facts))
+  const subject = overHttp(gateway.url, keyOf, async () => {
+    await stopAll([gateway.program, ...stores])
     folder.remove()
   })
   await until(async () => (await subject.send(DESCRIBE, 'anna'))?.includes('"scopes"') ?? false)
