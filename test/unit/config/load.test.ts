@@ -28,6 +28,16 @@ describe('no file at all', () => {
         rotate: 2_592_000_000,
         algorithm: 'EdDSA',
       },
+      usage: {
+        ledger: { kind: 'sqlite' },
+        spool: { interval: 1000, maxBytes: 1_073_741_824 },
+        onFailure: 'continue',
+        heldEvents: 10_000,
+        keep: 7_776_000_000,
+        charactersPerToken: 4,
+        countAt: 3,
+        sinks: [],
+      },
       federations: [],
       versions: [
         {
@@ -238,6 +248,7 @@ describe('the examples', () => {
     VECTORS_TOKEN: 'v',
     FACTS_TOKEN: 'f',
     TEAM_TOKEN: 't',
+    NEXT_TOKEN: 'n',
     QUOTAS_REDIS: 'redis://127.0.0.1/0',
     QUOTAS_HOOK_TOKEN: 'h',
   }
