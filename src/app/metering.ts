@@ -8,7 +8,7 @@ import { AccountingThread } from '../metering/accounting-thread.js'
 import { Clearing } from '../metering/clearing.js'
 import { createEvents, printEvent } from '../metering/event.js'
 import { createEventIds } from '../metering/event-ids.js'
-import { type Lane, takeAbandoned, takeLane } from '../metering/lane.js'
+import { type Lane, takeLane } from '../metering/lane.js'
 import type { SinkNews } from '../metering/sink.js'
 import { Spool } from '../metering/spool.js'
 import { systemFiles } from '../metering/spool-files.js'
@@ -109,7 +109,7 @@ class Meter {
     closers.add(() => this.#close())
     this.#spool.start()
     this.#clearing.start()
-    void this.#clearAbandoned()
+    void this.#deliver()
     const accounting = this.#accounting
     return {
       keep: this.#keeping(),
@@ -146,35 +146,17 @@ class Meter {
   }
 
   #takeLane(): Lane {
-    this.#lane ??= takeLane(this.#folder(), this.#newId)
+    this.#lane ??= takeLane(join(this.#parts.config.dataDir, USAGE_SPOOL), this.#newId)
     return this.#lane
   }
 
-  #folder(): string {
-    return join(this.#parts.config.dataDir, USAGE_SPOOL)
-  }
-
-  /** What processes that are gone have left in lanes of their own. */
-  async #clearAbandoned(): Promise<void> {
+  /** Sinks go on where they were, though nobody calls. */
+  async #deliver(): Promise<void> {
     try {
-      this.#takeLane()
-      for (const lane of takeAbandoned(this.#folder(), this.#newId)) {
-        await this.#clearLane(lane).finally(() => lane.close())
-      }
-    } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
-      this.#parts.deps.log.warn({ reason }, 'usage that another process left waits on')
+      await this.#accounting.deliver(this.#takeLane().id)
+    } catch {
+      // What keeps it from that is told of by the spool or by clearing.
     }
-  }
-
-  async #clearLane({ id, folder }: Lane): Promise<void> {
-    const files = systemFiles(this.#parts.config.durability)
-    for (const segment of files.list(folder)) {
-      const { added, torn } = await this.#accounting.take(id, segment)
-      files.remove(segment.path)
-      this.#metrics.cleared(added, torn)
-    }
-    await this.#accounting.deliver(id)
   }
 
   /** Said now and then, since every call may be one. */

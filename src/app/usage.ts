@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, USAGE_FILE, USAGE_SPOOL } from '../config/config.js'
-import { spooledBytes } from '../metering/lane.js'
+import { segmentsIn } from '../metering/lane.js'
 import type { Ledger } from '../metering/ledger.js'
 
 /** A ledger that is only read, beside whatever writes to it. */
@@ -9,7 +9,7 @@ export interface OpenedLedger {
   readonly ledger: Ledger
   /** What it is, for people; never with a password. */
   readonly name: string
-  /** Bytes of usage that are in spools on this machine and not in it yet. */
+  /** Bytes of usage that are in the gateway's spool and not in it yet. */
   readonly waiting: number
 }
 
@@ -33,4 +33,9 @@ export async function openLedgerToRead({ usage, dataDir }: Config): Promise<Open
   const { openSqliteLedger } = await import('../metering/sqlite-ledger.js')
   const ledger = openSqliteLedger({ path, durability: 'normal', access: 'read-only' })
   return { ledger, name: path, waiting }
+}
+
+function spooledBytes(folder: string): number {
+  if (!existsSync(folder)) return 0
+  return segmentsIn(folder).reduce((sum, { bytes }) => sum + bytes, 0)
 }

@@ -4,14 +4,12 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readdirSync,
-  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { isSegment, type Segment, segmentNumber } from './lane.js'
+import { type Segment, segmentsIn } from './lane.js'
 
 /** What the spool asks of a file system. All but `sync` is done at once: a write into the system's memory takes less than handing it on. */
 export interface SpoolFiles {
@@ -42,7 +40,7 @@ export function systemFiles(durability: 'normal' | 'full'): SpoolFiles {
     sync: (file) => datasync(file),
     close: (file) => closeSync(file),
     remove: (path) => unlinkSync(path),
-    list,
+    list: segmentsIn,
   }
 }
 
@@ -54,14 +52,4 @@ function syncFolder(folder: string): void {
   } finally {
     closeSync(handle)
   }
-}
-
-function list(folder: string): readonly Segment[] {
-  return readdirSync(folder)
-    .filter(isSegment)
-    .sort()
-    .map((name) => {
-      const path = join(folder, name)
-      return { number: segmentNumber(name), path, bytes: statSync(path).size }
-    })
 }

@@ -1,8 +1,8 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Lane, takeAbandoned, takeLane } from '../../../src/metering/lane.js'
+import { type Lane, takeLane } from '../../../src/metering/lane.js'
 import { Spool, type SpoolOptions } from '../../../src/metering/spool.js'
 import { type SpoolFiles, systemFiles } from '../../../src/metering/spool-files.js'
 import { until } from '../../support/waiting.js'
@@ -203,8 +203,7 @@ describe('a disk that takes nothing', () => {
 
   test('or one where no folder can be made', async () => {
     let there = false
-    const lane = take()
-    const { spool, told } = spoolWith({
+    const { spool, told, lane } = spoolWith({
       lane: () => {
         if (there) return lane
         throw new Error('read-only file system')
@@ -220,21 +219,9 @@ describe('a disk that takes nothing', () => {
   })
 })
 
-describe('lanes', () => {
-  test('belong to one process at a time', () => {
-    const [first, second] = [take(), take()]
-    expect(first.folder).not.toBe(second.folder)
-    first.close()
-    expect(take().folder).toBe(first.folder)
-  })
-
-  test('that are left are taken over, and those in use are not', () => {
-    const [mine, theirs, left] = [take(), take(), take()]
-    for (const lane of [mine, theirs, left])
-      appendFileSync(join(lane.folder, `${'0'.repeat(16)}.jsonl`), 'x')
-    left.close()
-    const taken = takeAbandoned(join(folder, 'usage'), newId)
-    lanes.push(...taken)
-    expect(taken.map((lane) => lane.folder)).toEqual([left.folder])
-  })
+test('a folder belongs to one process at a time', () => {
+  const first = take()
+  expect(() => take()).toThrow('another process is using')
+  first.close()
+  expect(take().id).toBe(first.id)
 })
