@@ -71,7 +71,10 @@ function accessFor({ roles }: Config): AccessOf {
 }
 
 /** What the keys of a configuration are called in its file, where that is not the same word with underscores. */
-const IN_FILE: Readonly<Record<string, string>> = { federation: 'upstreams, tiers or recall' }
+const IN_FILE: Readonly<Record<string, string>> = {
+  federation: 'upstreams, tiers or recall',
+  auth: 'auth.owner_mismatch',
+}
 
 /** What differs and stays as it was until the next start. */
 function lasting(started: Config, next: Config): readonly string[] {

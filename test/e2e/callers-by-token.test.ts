@@ -31,7 +31,7 @@ async function trusting(issuer: LocalIssuer, rest: object = {}): Promise<Gateway
           jwks_uri: issuer.url,
           algorithms: ['EdDSA', 'RS256'],
           cooldown: '1h',
-          timeout: '500ms',
+          timeout: '20s',
           ...rest,
         },
       ],

@@ -232,3 +232,14 @@ test('twenty thousand keys in a file are read at a rate that twenty keep', () =>
   cost(1000)
   expect(cost(20_000)).toBeLessThan(1500)
 })
+
+test.each([
+  [`keys: [${key('')}]`, 'the key a'],
+  ['jwt: [{ issuer: i, audience: a, jwks_file: k, algorithms: [EdDSA] }]', 'a token of auth.jwt'],
+])('a store that keeps nobody apart cannot be written to by who is confined: %s', (rest, who) => {
+  expect(
+    problem(`auth: { ${rest} }\nupstreams: { s: { store: sqlite, path: s.db, owner: none } }`),
+  ).toBe(
+    `upstreams.s.owner: none keeps nobody's records apart, and ${who} is confined to its own; add access: read-only`,
+  )
+})
