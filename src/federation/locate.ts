@@ -9,7 +9,7 @@ import { type Answer, ask, fanOut } from './fan-out.js'
 import { grouped, portions } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
-import { type Plan, planReading, type Target, type Wanted } from './plan.js'
+import { type Plan, planReading, refuseUnnamed, type Target, type Wanted } from './plan.js'
 import { arrive } from './reading.js'
 
 /** A record and where it was found. */
@@ -40,7 +40,9 @@ export async function locate(
   { ids, owner }: { readonly ids: readonly string[]; readonly owner: Owner },
   context: Context,
 ): Promise<Found> {
-  const plan = planReading(parts.layout(), { where: { id: ids }, owner })
+  const layout = parts.layout()
+  const plan = planReading(layout, { where: { id: ids }, owner })
+  refuseUnnamed(layout, plan)
   return lookUp(parts, plan, owner, context)
 }
 
@@ -120,7 +122,9 @@ export async function listAll(
   context: Context,
 ): Promise<Found & { readonly clipped: readonly Source[] }> {
   const { owner, outline } = wanted
-  const plan = planReading(parts.layout(), wanted)
+  const layout = parts.layout()
+  const plan = planReading(layout, wanted)
+  refuseUnnamed(layout, plan)
   const asks = plan.targets.map(({ source, tiers, where, embeddings, keyPrefix }) => ({
     source,
     owner,

@@ -71,15 +71,25 @@ export function planReading(layout: Layout, wanted: Wanted): Plan {
       targets.push({ source, tiers: here, where, embeddings, keyPrefix: keys?.prefix, vector })
     }
   }
-  const absent = absentFrom(layout, tiers)
-  return {
-    targets,
-    skipped,
-    absent: unnamed.size === 0 ? absent : new Map([...absent, ...unnamed]),
-  }
+  return { targets, skipped, absent: joined(absentFrom(layout, tiers), unnamed) }
+}
+
+type Reasons = ReadonlyMap<string, string>
+
+function joined(absent: Reasons, unnamed: Reasons): Reasons {
+  return unnamed.size === 0 ? absent : new Map([...absent, ...unnamed])
 }
 
 const UNNAMED = 'it is asked for one owner at a time, and none was named'
+
+/** What has to know every place cannot be done for everybody where one that is written to is asked for one owner at a time. */
+export function refuseUnnamed({ sources }: Layout, { absent }: Plan): void {
+  const open = sources.find(({ name, writable }) => writable && absent.get(name) === UNNAMED)
+  if (open === undefined) return
+  throw invalidParams(
+    `owner: this is about everybody's records, and ${open.name} is asked for one owner at a time: name one, or call as one`,
+  )
+}
 
 /** Those that are mapped to one of the tiers, or to none yet and so might have any. */
 function absentFrom(layout: Layout, wanted: ReadonlySet<string>): ReadonlyMap<string, string> {

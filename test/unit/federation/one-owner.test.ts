@@ -148,7 +148,7 @@ describe('an upstream that is asked for one owner at a time', () => {
     ])
   })
 
-  test('changes nothing for everybody, and nobody claims that it has', async () => {
+  test('changes nothing for everybody, and says that an owner has to be named', async () => {
     const { federation, vault } = await open()
     const [entry] = [record('hers', 'anna')]
     const { ids } = await federation.call('memory/remember', { records: [entry] }, anyContext())
@@ -157,9 +157,10 @@ describe('an upstream that is asked for one owner at a time', () => {
       federation.call('memory/forget', { ids }, anyContext()),
       federation.call('memory/promote', { ids, tier: 'working' }, anyContext()),
       federation.call('memory/reinforce', { ids }, anyContext()),
-      federation.call('memory/fetch', { key: 'k' }, anyContext()),
     ]
-    expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => -32603))
+    expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => -32602))
+    const fetching = federation.call('memory/fetch', { key: 'k' }, anyContext())
+    expect(await codeOf(fetching)).toBe(-32603)
     expect(vault.asked.length).toBe(before)
   })
 
