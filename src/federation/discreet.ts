@@ -12,9 +12,11 @@ export function discreet(thrown: unknown, { layout, whole }: Parts): unknown {
   const mentions = mentioning(hidden(whole.layout(), layout()))
   if (mentions === undefined || !mentions(JSON.stringify([error.message, error.data])))
     return thrown
-  const data = Object.entries(error.data ?? {}).filter(
-    ([, value]) => !mentions(JSON.stringify(value) ?? ''),
-  )
+  const untold = (value: unknown) => mentions(JSON.stringify(value) ?? '')
+  const data = Object.entries(error.data ?? {}).flatMap(([name, value]) => {
+    if (Array.isArray(value)) return [[name, value.filter((one) => !untold(one))]]
+    return untold(value) ? [] : [[name, value]]
+  })
   const message = mentions(error.message) ? UNTOLD : error.message
   return new A2mError(error.code, message, Object.fromEntries(data))
 }
