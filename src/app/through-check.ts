@@ -2,7 +2,8 @@ import { Cancellation } from '../protocol/cancellation.js'
 import { Fault } from '../protocol/errors.js'
 import type { PassedReply } from '../transport/stream-through.js'
 import { Closers } from './closers.js'
-import { signerOf, type ThroughParts, verifierOf } from './through.js'
+import { verifierOf } from './leave.js'
+import { signerOf, type ThroughParts } from './through.js'
 
 /** The longest that an answer is waited for, in ms. */
 const PATIENCE = 5_000

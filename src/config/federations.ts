@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import type { EventsConfig, FederationConfig, NamedFederation, TierConfig } from './config.js'
+import {
+  type EventsConfig,
+  type FederationConfig,
+  type NamedFederation,
+  type TierConfig,
+  USAGE_SPOOL,
+} from './config.js'
 import { EMBEDDED } from './embedded.js'
 import { ConfigError, type Path } from './errors.js'
 import {
@@ -53,6 +59,12 @@ export function toFederations(
     const path = ['federations', name]
     if (name === DEFAULT_FEDERATION) {
       throw new ConfigError(path, 'is the one at the top of the file; choose another name')
+    }
+    if (name === USAGE_SPOOL) {
+      throw new ConfigError(
+        path,
+        "is a folder of the gateway's own in data_dir; choose another name",
+      )
     }
     const dataDir = join(place.dataDir, name)
     const order = (...below: readonly string[]) => place.order(...path, ...below)

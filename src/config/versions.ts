@@ -7,17 +7,20 @@ import { expected, httpUrl, oneOf, strict, text, whole } from './values.js'
 /** What serves a version: a federation of this gateway, or a server that requests are streamed through to. */
 export type ServesConfig =
   | { readonly kind: 'federation'; readonly federation: string }
-  | {
-      readonly kind: 'upstream'
-      readonly url: string
-      readonly bearer: string | undefined
-      /** `parameter`: it trusts the gateway for every owner; `token`: it is shown a token for the caller's owner. */
-      readonly owner: 'parameter' | 'token'
-      /** Whom those tokens are for. */
-      readonly audience: string
-      /** Requests under way at once; more of them wait. */
-      readonly connections: number
-    }
+  | ElsewhereConfig
+
+/** A server that is no upstream of a federation. */
+export interface ElsewhereConfig {
+  readonly kind: 'upstream'
+  readonly url: string
+  readonly bearer: string | undefined
+  /** `parameter`: it trusts the gateway for every owner; `token`: it is shown a token for the caller's owner. */
+  readonly owner: 'parameter' | 'token'
+  /** Whom those tokens are for. */
+  readonly audience: string
+  /** Requests under way at once; more of them wait. */
+  readonly connections: number
+}
 
 /** One protocol version and what serves it. Dates in ms since 1970. */
 export interface VersionConfig {

@@ -10,7 +10,7 @@ export interface StrangersOptions {
   readonly schedule: (run: () => void, delay: number) => void
 }
 
-/** Told of requests that were refused before anybody knew who sends them. */
+/** Told of requests that were refused before anybody knew who sends them; where a version was chosen, that was known. */
 export interface Strangers extends Observer {
   /** Tells what has been counted and not told yet. */
   flush(): void
@@ -49,8 +49,8 @@ export function createStrangers({ audit, now, schedule }: StrangersOptions): Str
   return {
     started() {},
     finished() {},
-    refused(status, _version, remote = 'unknown') {
-      if (!REFUSALS.has(status)) return
+    refused(status, version, remote = 'unknown') {
+      if (version !== undefined || !REFUSALS.has(status)) return
       const address = isKnown(remote) ? remote : 'others'
       const count = counts.get(`${status} ${address}`)
       if (count === undefined) return begin(status, address)

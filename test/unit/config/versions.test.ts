@@ -195,6 +195,11 @@ test.each([
     'federations.default: is the one at the top of the file; choose another name',
   ],
   [
+    'a federation with the name of a folder that is taken',
+    'federations: { usage: {} }',
+    "federations.usage: is a folder of the gateway's own in data_dir; choose another name",
+  ],
+  [
     'a federation whose name is a path',
     'federations: { ../x: {} }',
     'federations."../x": a name is made of letters, digits, - and _, 64 at most',
