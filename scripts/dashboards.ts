@@ -30,8 +30,8 @@ try {
 }
 
 /** Two minutes: one store ends and comes back, Redis hangs for a while, and agents go over their limits all along. */
-async function happen({ gateway, episodes, redis }: World): Promise<void> {
-  const load = new Load(`${gateway}/`)
+async function happen({ gateway, episodes, redis, token }: World): Promise<void> {
+  const load = new Load(`${gateway}/`, token)
   load.start()
   await pause(50_000)
   await episodes.stop('SIGKILL')

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from './page.js'
+import { withPalette } from './png.js'
 import { find } from './processes.js'
 
 /** Takes a picture of a page with Chromium. Returns its size in bytes. */
@@ -20,7 +21,9 @@ export function photograph({ html, width, height }: Page, picture: string): numb
       { encoding: 'utf8', timeout: 60_000 },
     )
     if (status !== 0) throw new Error(`chromium ended with ${status}: ${stderr}`)
-    return statSync(picture).size
+    const smaller = withPalette(readFileSync(picture))
+    writeFileSync(picture, smaller)
+    return smaller.length
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   }

@@ -17,7 +17,7 @@ export function drawBars(panel: Panel, { lines }: Figures): string {
     const color = byThreshold ? thresholdColor(defaults, value) : colorOf(defaults, index)
     const width = Math.min(100, (value / top) * 100).toFixed(1)
     const text = format(value, defaults.unit, defaults.decimals)
-    const bar = `<i style="width:${width}%;background:linear-gradient(90deg,${color}44,${color})"></i>`
+    const bar = `<i style="width:${width}%;background:${color}"></i>`
     return `<tr><td>${asText(name)}</td><td class="bar">${bar}</td><td class="number" style="color:${color}">${text}</td></tr>`
   })
   return `<table class="bars">${rows.join('')}</table>`

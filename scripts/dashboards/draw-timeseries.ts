@@ -27,7 +27,8 @@ export function drawTimeseries(
   const { defaults } = panel.fieldConfig
   const areas = areasOf(shown, defaults)
   const limits = defaults.custom.thresholdsStyle.mode === 'line' ? limitsOf(defaults) : []
-  const highest = Math.max(...areas.flatMap((area) => area.map(([, , top]) => top)))
+  const tops = areas.flatMap((area) => area.map(([, , top]) => top))
+  const highest = Math.max(...tops.filter(Number.isFinite))
   const near = limits.filter(({ value }) => value <= highest * 3).map(({ value }) => value)
   const ticks = ticksOf(defaults.min ?? 0, Math.max(highest, ...near), defaults)
   const scale = scaleOf(size, range, ticks)
@@ -63,14 +64,15 @@ function limitsOf({ thresholds }: Field) {
 }
 
 /** Round numbers from the least to over the highest. */
-function ticksOf(least: number, highest: number, { max, unit }: Field): readonly number[] {
+function ticksOf(least: number, highest: number, field: Field): readonly number[] {
+  const { max, unit, decimals } = field
   const top = max ?? (Number.isFinite(highest) && highest > least ? highest : least + 1)
   const base =
     unit === 'bytes' ? 1024 ** Math.floor(Math.log(Math.max(top, 1)) / Math.log(1024)) : 1
   const rough = (top - least) / 4 / base
   const power = 10 ** Math.floor(Math.log10(rough))
   const factor = [1, 2, 2.5, 5, 10].find((one) => one * power >= rough) ?? 10
-  const step = factor * power * base
+  const step = Math.max(factor * power * base, decimals === 0 ? 1 : 0)
   const count = Math.ceil((top - least) / step - 1e-9)
   return Array.from({ length: count + 1 }, (_, index) => least + index * step)
 }

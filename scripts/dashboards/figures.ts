@@ -51,12 +51,13 @@ function filled(expr: string): string {
   )
 }
 
-function linesOf({ legendFormat }: Target, series: readonly Series[]): Line[] {
+/** Those over time in the order of their names; those of one instant as the query puts them. */
+function linesOf({ legendFormat, instant }: Target, series: readonly Series[]): Line[] {
   const lines = series.map(({ labels, points }) => ({
     name: legendFormat.replace(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? ''),
     points,
   }))
-  return lines.sort((a, b) => a.name.localeCompare(b.name))
+  return instant ? lines : lines.sort((a, b) => a.name.localeCompare(b.name))
 }
 
 interface Answer {

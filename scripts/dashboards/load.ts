@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Agent, keyOf } from './world.js'
+import { type Agent, keyOf, TOKEN_HOLDER } from './world.js'
 
 const TOPICS = [
   'invoices',
@@ -16,24 +16,27 @@ const WHO = ['Ana', 'Bo', 'Chidi', 'Dana', 'Emre', 'Fay']
 /** Agents that work with the gateway at the same time, each at its own pace, until they are told to stop. */
 export class Load {
   readonly #url: string
+  readonly #token: () => Promise<string>
   readonly #tasks: Promise<void>[] = []
   #stopped = false
   #count = 0
 
-  constructor(url: string) {
+  /** `token` is what the agent without a key shows. */
+  constructor(url: string, token: () => Promise<string>) {
     this.#url = url
+    this.#token = token
   }
 
   start(): void {
-    for (let n = 0; n < 3; n++) this.#repeat(60, () => this.#converse('planner'))
-    for (let n = 0; n < 4; n++) this.#repeat(70, () => this.#research('researcher'))
-    for (let n = 0; n < 3; n++) this.#repeat(120, () => this.#support())
-    this.#repeat(1100, () => this.#burst())
+    for (let n = 0; n < 2; n++) this.#repeat(300, () => this.#converse('planner'))
+    for (let n = 0; n < 2; n++) this.#repeat(180, () => this.#research('researcher'))
+    for (let n = 0; n < 2; n++) this.#repeat(250, () => this.#support())
+    this.#repeat(1500, () => this.#burst())
     this.#repeat(900, () => this.#importBatch())
     this.#repeat(400, () => this.#audit())
     this.#repeat(300, () => this.#strangers())
     this.#repeat(2500, () => this.#tidy())
-    this.#repeat(150, () => this.#old())
+    this.#repeat(400, () => this.#old())
   }
 
   async stop(): Promise<void> {
@@ -53,13 +56,19 @@ export class Load {
   }
 
   /** The result; undefined for an error, which is what some of this is after. */
-  async #call(agent: Agent, method: string, params: object, more: Sending = {}): Promise<Result> {
+  async #call(
+    agent: Agent | typeof TOKEN_HOLDER,
+    method: string,
+    params: object,
+    more: Sending = {},
+  ): Promise<Result> {
+    const credential = agent === TOKEN_HOLDER ? await this.#token() : keyOf(agent)
     const { headers, signal } = more
     const response = await fetch(this.#url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        authorization: `Bearer ${keyOf(agent)}`,
+        authorization: `Bearer ${credential}`,
         ...headers,
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: `memory/${method}`, params }),
@@ -102,7 +111,7 @@ export class Load {
 
   /** Many at once, more than a limit lets through; some do not wait for the reply. */
   async #burst(): Promise<void> {
-    const calls = Array.from({ length: 45 }, (_, n) => {
+    const calls = Array.from({ length: 30 }, (_, n) => {
       const signal = n % 15 === 0 ? { signal: AbortSignal.timeout(3) } : {}
       return this.#call('coder', 'recall', { query: pick(TOPICS) }, signal)
     })

@@ -24,6 +24,7 @@ const HEAD = 46
 /** What a panel needs besides its drawing. */
 const TITLE = 26
 const LINE = 17
+const LEGEND_LEFT = 58
 
 /** Puts a whole dashboard on one page. */
 export function pageOf(board: Board, figures: readonly Figures[], range: Range): Page {
@@ -69,11 +70,11 @@ function drawn(panel: Panel, figures: Figures, { width, height, range }: Room): 
 
 /** As names are about as wide as this, a legend takes so many lines. */
 function legendHeight({ lines }: Figures, width: number): number {
-  const names = lines.map(({ name }) => name.length * 6.2 + 30)
+  const names = lines.map(({ name }) => name.length * 6.7 + 32)
   let used = 0
   let count = 1
   for (const name of names) {
-    if (used + name > width - 20) {
+    if (used + name > width - LEGEND_LEFT - 12) {
       count++
       used = 0
     }
@@ -92,7 +93,7 @@ h2 { font-size: 12px; font-weight: 600; height: ${TITLE - 6}px; padding-left: 6p
 svg { display: block }
 svg text { fill: #9a9aa8; font-size: 10.5px }
 .grid { stroke: #2a2d34; stroke-width: 1 }
-.legend { padding: 0 0 0 58px; line-height: ${LINE}px; font-size: 10.5px }
+.legend { padding: 0 0 0 ${LEGEND_LEFT}px; line-height: ${LINE}px; font-size: 10.5px }
 .legend span { margin-right: 12px; white-space: nowrap; display: inline-block }
 .legend i { display: inline-block; width: 12px; height: 3px; margin-right: 5px; vertical-align: middle; border-radius: 1px }
 .stat { text-align: center; font-size: 25px; font-weight: 600; padding-top: 6px; position: relative }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 
-/** Takes whatever the gateway sends to others: usage events, and warnings of soft limits. */
+/** Takes whatever the gateway sends to others, usage events and warnings of soft limits, and gives out an issuer's keys. */
 export class Receiver {
   readonly #server: Server
 
@@ -9,9 +9,12 @@ export class Receiver {
     this.#server = server
   }
 
-  static async listen(port: number): Promise<Receiver> {
+  static async listen(port: number, keySet: string): Promise<Receiver> {
     const server = createServer((request, response) => {
-      request.resume().on('end', () => response.writeHead(204).end())
+      request.resume().on('end', () => {
+        if (request.method !== 'GET') response.writeHead(204).end()
+        else response.writeHead(200, { 'content-type': 'application/json' }).end(keySet)
+      })
     })
     server.listen(port, '127.0.0.1')
     await once(server, 'listening')

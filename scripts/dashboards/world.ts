@@ -3,22 +3,26 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { AUDIENCE, createIssuer } from './issuer.js'
 import { find, freePorts, Running } from './processes.js'
 import { Receiver } from './receiver.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const ISSUER = 'https://id.example'
 const STORE_TOKEN = 'token-of-the-gateway-at-the-store'
 
-/** Agents of two teams, and who looks after them. */
+/** Agents of two teams that have keys, and who looks after them. Those of support show tokens of an issuer. */
 export const AGENTS = {
   planner: { owner: 'planner', roles: ['agent', 'blue'] },
   researcher: { owner: 'researcher', roles: ['agent', 'blue'] },
   coder: { owner: 'coder', roles: ['agent', 'blue'] },
-  support: { owner: 'support', roles: ['agent', 'green'] },
   importer: { owner: 'importer', roles: ['agent', 'green'] },
   auditor: { owner: '*', roles: ['reader'] },
 } as const
 export type Agent = keyof typeof AGENTS
+
+/** The agent that has no key. */
+export const TOKEN_HOLDER = 'support'
 
 export function keyOf(agent: Agent): string {
   return `key-of-${agent}-0123456789abcdef`
@@ -28,9 +32,11 @@ export function keyOf(agent: Agent): string {
 export interface World {
   readonly gateway: string
   readonly prometheus: string
-  /** The store of conversations, the Redis that counts, and who restarts the store on stdio. */
+  /** The store of conversations, and the Redis that counts. */
   readonly episodes: Running
   readonly redis: Running
+  /** A token for the agent that has no key. */
+  readonly token: () => Promise<string>
   close(): Promise<void>
 }
 
@@ -38,7 +44,8 @@ export async function startWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'a2m-dashboards-'))
   const ports = await portsOf()
   const programs = programsIn(folder, ports)
-  const receiver = await Receiver.listen(ports.receiver)
+  const issuer = await createIssuer(ISSUER)
+  const receiver = await Receiver.listen(ports.receiver, issuer.keySet)
   const close = async (): Promise<void> => {
     for (const program of Object.values(programs).toReversed()) await program.stop()
     await receiver.close()
@@ -52,7 +59,8 @@ export async function startWorld(): Promise<World> {
   }
   const { episodes, redis } = programs
   const [gateway, prometheus] = [url(ports.gateway), url(ports.prometheus)]
-  return { gateway, prometheus, episodes, redis, close }
+  const token = () => issuer.tokenFor(TOKEN_HOLDER)
+  return { gateway, prometheus, episodes, redis, token, close }
 }
 
 type Ports = Readonly<Record<(typeof NAMES)[number], number>>
@@ -124,6 +132,7 @@ function factsConfig(folder: string, ports: Ports): object {
     jwks_uri: `${url(ports.gateway)}/.well-known/jwks.json`,
     algorithms: ['EdDSA'],
     roles: ['gateway'],
+    cooldown: '1s',
   }
   return {
     name: 'facts',
@@ -143,7 +152,7 @@ function gatewayConfig(folder: string, ports: Ports): object {
     admin: { port: ports.admin },
     data_dir: join(folder, 'gateway'),
     log: { level: 'silent' },
-    auth: { keys: keys() },
+    auth: { keys: keys(), jwt: [issuerConfig(ports)] },
     roles: { agent: {}, blue: {}, green: {}, reader: { access: 'read' } },
     ...upstreamsConfig(folder, ports),
     quotas: quotasConfig(ports),
@@ -151,6 +160,7 @@ function gatewayConfig(folder: string, ports: Ports): object {
       sinks: { billing: { cloudevents: url(ports.receiver) }, files: { jsonl: 'usage.jsonl' } },
     },
     audit: {},
+    signing: { lifetime: '15s', rotate: '45s' },
     versions: {
       'a2m/0.1': { default: true },
       'a2m/0.0': { deprecated: day(-30), sunset: day(45) },
@@ -162,6 +172,18 @@ function day(days: number): string {
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 }
 
+/** Its keys are read more often than anybody needs, so that there is something to see. */
+function issuerConfig(ports: Ports): object {
+  return {
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwks_uri: `${url(ports.receiver)}/jwks.json`,
+    algorithms: ['EdDSA'],
+    roles: ['agent', 'green'],
+    cache: '5s',
+  }
+}
+
 function keys(): object[] {
   return Object.entries(AGENTS).map(([name, { owner, roles }]) => ({
     ...{ name, owner, roles },
@@ -171,7 +193,7 @@ function keys(): object[] {
 
 function upstreamsConfig(folder: string, ports: Ports): object {
   const stdio = ['store', '--path', join(folder, 'notes.db'), '--stdio', '--tiers', 'working']
-  const brief = { timeout: '500ms', breaker: { failures: 5, reset: '2s' }, refresh: '5s' }
+  const brief = { timeout: '2s', breaker: { failures: 5, reset: '2s' }, refresh: '5s' }
   return {
     upstreams: {
       notes: { command: [process.execPath, MAIN, ...stdio], ...brief },
@@ -189,11 +211,12 @@ function upstreamsConfig(folder: string, ports: Ports): object {
 function quotasConfig(ports: Ports): object {
   return {
     redis: `redis://127.0.0.1:${ports.redis}`,
+    redis_timeout: '1s',
     on_failure: 'local',
     gateways: 1,
     webhook: { url: url(ports.receiver) },
     limits: {
-      'calls-a-caller': { of: 'calls', per: 'caller', window: '10s', limit: 260, soft: 0.8 },
+      'calls-a-caller': { of: 'calls', per: 'caller', window: '10s', limit: 180, soft: 0.8 },
       'records-of-imports': {
         ...{ of: 'records', per: 'caller', window: '10s', limit: 300, soft: 0.5 },
         callers: ['importer'],
@@ -202,7 +225,7 @@ function quotasConfig(ports: Ports): object {
         of: 'calls',
         per: 'role',
         window: '10s',
-        limit: 500,
+        limit: 400,
         roles: ['blue'],
         shadow: true,
       },

@@ -35,6 +35,8 @@ const testsSchema = z.object({
   ),
 })
 
+const boardSchema = z.object({ panels: z.array(z.object({ title: z.string() })) })
+
 const rules = rulesSchema
   .parse(parse(read('dashboards/alerts.yaml')))
   .groups.flatMap((group) => group.rules)
@@ -71,6 +73,20 @@ test('every metric that rules, their tests and the runbook name exists', async (
   const named = files.flatMap((file) => metricsIn(read(file)))
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter((name) => !known.has(name))).toEqual([])
+})
+
+/** Panels are named in quotes, beginning with a capital letter. */
+test('every panel that the runbook sends to is on a dashboard', () => {
+  const boards = ['overview', 'upstreams', 'usage'].map((name) => read(`dashboards/${name}.json`))
+  const titles = new Set(
+    boards.flatMap((text) => boardSchema.parse(JSON.parse(text)).panels.map(({ title }) => title)),
+  )
+  const words = read('docs/runbook.md')
+    .replaceAll(/`[^`]*`/g, '')
+    .replaceAll(/\s+/g, ' ')
+  const named = [...words.matchAll(/"([A-Z][^"]+)"/g)].map((match) => match[1] ?? '')
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter((title) => !titles.has(title))).toEqual([])
 })
 
 test('each alert is tested where it must fire and where it must not', () => {
