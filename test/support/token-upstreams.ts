@@ -82,7 +82,7 @@ export class TokenUpstreams {
       ownCredential: bearer === undefined ? 'none' : 'given',
     })
     const connect = { kind: 'http', url: server.url, bearer, connections: 64 } as const
-    const config = { connect, owner: 'token', timeout: 10_000 } as const
+    const config = { connect, owner: 'token', timeout: 20_000 } as const
     return { memory: createClient(wire, vouch), config, server }
   }
 

@@ -94,7 +94,7 @@ export class VerifyingServer {
       return
     }
     const caller = callerOf(subject.subject, this.#trust.roles ?? [])
-    const { reply = '' } = await serve(text, this.#served, { ...contextWithin(10_000), caller })
+    const { reply = '' } = await serve(text, this.#served, { ...contextWithin(20_000), caller })
     response.writeHead(200, { 'content-type': 'application/json' }).end(reply)
   }
 

@@ -1,6 +1,7 @@
 import { withContract } from '../../../src/protocol/contract.js'
-import { GATEWAY_ROLE } from '../../../src/protocol/memory.js'
+import { type Context, GATEWAY_ROLE } from '../../../src/protocol/memory.js'
 import type { Capability } from '../../../src/protocol/methods.js'
+import { systemClock } from '../../../src/protocol/time.js'
 import {
   openFederation,
   type TestFederation,
@@ -10,7 +11,7 @@ import {
 import { ownerContext } from '../../support/federation-contexts.js'
 import { PlainMemory } from '../../support/plain-memory.js'
 import { servedStore, TokenUpstreams } from '../../support/token-upstreams.js'
-import type { Subject } from '../subject.js'
+import type { OwnerName, Subject } from '../subject.js'
 import { inProcess } from './in-process.js'
 
 /** A federation of three stores over HTTP that know owners by tokens alone; `roles` is what they make of who has one. */
@@ -52,11 +53,17 @@ export async function openOverCarelessTokens(): Promise<Subject> {
 }
 
 const TIERS = ['working', 'episodic', 'semantic'] as const
+/** As long as a caller over HTTP waits, in ms. */
+const PATIENCE = 30_000
+
+function patient(owner: OwnerName): Context {
+  return ownerContext(owner, { deadline: systemClock.monotonic() + PATIENCE })
+}
 
 /** Once all upstreams have described themselves. */
 async function overTokens(tokens: TokenUpstreams, opened: TestFederation): Promise<Subject> {
   await Promise.all(opened.registry.upstreams.map((upstream) => upstream.refresh()))
-  return inProcess(opened.federation, ownerContext, async () => {
+  return inProcess(opened.federation, patient, async () => {
     await opened.close()
     await tokens.close()
   })
