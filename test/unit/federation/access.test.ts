@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { withPush } from '../../../src/edge/with-push.js'
 import type { Grant } from '../../../src/protocol/access.js'
+import { Cancellation } from '../../../src/protocol/cancellation.js'
 import { checkParams } from '../../../src/protocol/checks.js'
 import { type A2mError, CODES, Fault } from '../../../src/protocol/errors.js'
 import type { Context, Memory } from '../../../src/protocol/memory.js'
 import type { Method, ResultOf } from '../../../src/protocol/methods.js'
 import { serve } from '../../../src/protocol/serve.js'
+import { systemClock } from '../../../src/protocol/time.js'
 import {
   embeddedStore,
   openFederation,
@@ -357,6 +360,23 @@ describe('events', () => {
     expect(await kinds(within(outOfSecret))).toEqual(['session_closed'])
     expect(await kinds(within({ tiers: new Set(['shelf']) }))).toEqual([])
   })
+})
+
+test('what is pushed is what the caller can recall', async () => {
+  const { federation } = await opened()
+  const served = withPush(federation, { changes: federation.changes, clock: systemClock })
+  const pushed: unknown[] = []
+  const connection = {
+    closed: new Cancellation(),
+    push: async (notification: unknown) => void pushed.push(notification),
+  }
+  const subscriber = { ...within(outOfSecret)(), connection }
+  expect(await served.call('memory/events/subscribe', {}, subscriber)).toEqual({ subscribed: true })
+  const ids = await remember(everything, { tier: 'secret' }, { tier: 'open' }, { tier: 'secret' })
+  await served.flushed(connection)
+  expect(pushed).toMatchObject([{ params: { kind: 'written', id: ids[1], tier: 'open' } }])
+  const nobody = served.call('memory/events/subscribe', {}, { ...within()(), connection })
+  expect(await refused(nobody)).toMatchObject(DENIED)
 })
 
 test('the well-known profile has no tier that some role hides', async () => {

@@ -56,6 +56,28 @@ test('a file that another gateway has open is refused in one line, and free agai
   opened(({ profiles }) => expect(profiles.read('a')).toBeUndefined())
 })
 
+test('a file of before places were kept is brought up to date', () => {
+  opened(() => {})
+  raw((database) => {
+    database.exec('DROP TABLE event_places')
+    database.pragma('user_version = 4')
+  })
+  opened(({ openBook }) => {
+    const book = openBook({ keep: 10, maxAge: 1000, now: () => 0, places: 'kept' })
+    const { cursor } = book.log.read({ owner: 'ann' })
+    book.begin('w', '{}')
+    const record = { id: 'a', owner: 'ann', tier: 't', upstream: 'u' }
+    const rest = { session: undefined, key: undefined, revision: undefined }
+    book.end('w', [{ kind: 'written', records: [{ ...record, ...rest }] }])
+    const { events } = book.log.read({
+      cursor,
+      owner: 'ann',
+      sees: ({ upstream }) => upstream === 'u',
+    })
+    expect(events).toHaveLength(1)
+  })
+})
+
 test('a file of a newer version is refused in one line that names it', () => {
   opened(() => {})
   raw((database) => database.pragma('user_version = 1000'))
