@@ -99,24 +99,13 @@ function unverified(token: string, jose: Jose): Unverified | undefined {
 
 type Check = (presented: PresentedToken, trusted: TrustedIssuer) => Promise<Checked | undefined>
 
-function createCheck({ jose, leeway, accessOf, refused }: JwtOptions): Check {
-  return async ({ token, now }, { issuer, keys }) => {
+function createCheck(options: JwtOptions): Check {
+  const { leeway, accessOf, refused } = options
+  return async (presented, { issuer, keys }) => {
     try {
-      const { payload } = await jose.jwtVerify(
-        token,
-        (header: JWTHeaderParameters) => keys.keyFor(header),
-        {
-          issuer: issuer.issuer,
-          audience: [...issuer.audience],
-          algorithms: [...issuer.algorithms],
-          clockTolerance: leeway / 1000,
-          currentDate: new Date(now),
-          requiredClaims: ['exp'],
-        },
-      )
+      const { payload, generation } = await verify(presented, { issuer, keys }, options)
       const person = personOf(payload, issuer)
-      const generation = keys.standing
-      if (person !== undefined && generation !== undefined) {
+      if (person !== undefined) {
         return { caller: callerOf(person, accessOf), ...span(payload, leeway), keys, generation }
       }
       refused('names no owner that it may act for', issuer.issuer)
@@ -125,6 +114,29 @@ function createCheck({ jose, leeway, accessOf, refused }: JwtOptions): Check {
     }
     return undefined
   }
+}
+
+/** Rejects with an error of jose's where anything of a token does not hold. */
+async function verify(
+  { token, now }: PresentedToken,
+  { issuer, keys }: TrustedIssuer,
+  { jose, leeway }: JwtOptions,
+): Promise<{ readonly payload: JWTPayload; readonly generation: number }> {
+  let generation = 0
+  const keyFor = async (header: JWTHeaderParameters) => {
+    const key = await keys.keyFor(header)
+    generation = keys.generation
+    return key
+  }
+  const { payload } = await jose.jwtVerify(token, keyFor, {
+    issuer: issuer.issuer,
+    audience: [...issuer.audience],
+    algorithms: [...issuer.algorithms],
+    clockTolerance: leeway / 1000,
+    currentDate: new Date(now),
+    requiredClaims: ['exp'],
+  })
+  return { payload, generation }
 }
 
 function span({ exp = 0, nbf }: JWTPayload, leeway: number): Pick<Checked, 'from' | 'until'> {

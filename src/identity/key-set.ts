@@ -63,6 +63,11 @@ export class KeySet {
     return this.#generation
   }
 
+  /** The number that `standing` gives while the keys are believed. */
+  get generation(): number {
+    return this.#generation
+  }
+
   /** Why the last reading failed; undefined where it did not. */
   get reason(): string | undefined {
     return this.#reason
@@ -89,8 +94,11 @@ export class KeySet {
     }
   }
 
+  /** Keys that were read for this call are good for it, however long that took. */
   async #pick(header: JWSHeaderParameters): Promise<CryptoKey> {
-    if (this.#select === undefined || this.standing === undefined) {
+    const { cache, stale } = this.#options
+    const usable = this.#failures === 0 || this.#age() < cache + stale
+    if (this.#select === undefined || !usable) {
       throw new Error('the keys of the issuer are not known')
     }
     return this.#select(header)

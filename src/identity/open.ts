@@ -92,9 +92,8 @@ async function begin(keys: KeySet, { keys: source }: Issuer, index: number): Pro
   const read = keys.ready()
   if (source.kind === 'uri') return
   await read
-  if (keys.standing === undefined) {
-    throw new KeyFileError(index, `${source.path} ${keys.reason ?? 'holds no keys'}`)
-  }
+  const { reason } = keys
+  if (reason !== undefined) throw new KeyFileError(index, `${source.path} ${reason}`)
 }
 
 /** Two issuers of one key set have one of it each, since failures are told of by issuer. */

@@ -176,3 +176,13 @@ test('without keys tokens are refused, and a set that was down at the start is f
   clock.pass(1000)
   expect(await has('a')).toBe(true)
 })
+
+test('keys that took longer to read than they are believed are good for those who waited for them', async () => {
+  const { clock, keys, has, hold } = setUp('a')
+  const open = hold()
+  const waiting = has('a')
+  clock.pass(11 * MINUTE)
+  open()
+  expect(await waiting).toBe(true)
+  expect(keys.standing).toBeUndefined()
+})
