@@ -7,6 +7,7 @@ import { Unstamper, unstamp } from './stamp.js'
 
 /** Fields that are called otherwise at the upstream. */
 export const NAMED = ['id', 'key', 'session', 'group'] as const
+const BESIDE_ID = ['key', 'session', 'group'] as const
 
 /** Lets in the records of whom a call is about, as their owner knows them; whatever the upstream says of them. */
 export type Admit = <R extends MemoryRecord>(raw: R) => R | undefined
@@ -46,13 +47,15 @@ function restored<R extends MemoryRecord>(
   raw: R,
   { owner, names, metadata }: Whose,
 ): R | undefined {
-  const fields: Partial<MemoryRecord> = { owner: owner ?? undefined, metadata }
-  for (const field of NAMED) {
+  const id = names.restore(raw.id)
+  if (!id) return undefined
+  const record: R & MemoryRecord = copyWith(raw, { id, owner: owner ?? undefined, metadata })
+  for (const field of BESIDE_ID) {
     const text = raw[field]
     if (text === undefined) continue
     const name = names.restore(text)
-    if (name === undefined || (name === '' && field === 'id')) return undefined
-    fields[field] = name
+    if (name === undefined) return undefined
+    record[field] = name
   }
-  return copyWith(raw, fields)
+  return record
 }
