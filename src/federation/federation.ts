@@ -1,13 +1,11 @@
 import type { EventsConfig, FederationConfig } from '../config/config.js'
 import { digestOffer, withDigest } from '../digest/with-digest.js'
 import { type Changes, Listeners } from '../events/listeners.js'
-import type { Access, RoleDefinitions } from '../protocol/access.js'
-import { deniedMethod } from '../protocol/access-denied.js'
-import { isReadOnly, mayCall } from '../protocol/access-reach.js'
-import { type Contract, withContract } from '../protocol/contract.js'
+import type { RoleDefinitions } from '../protocol/access.js'
+import { withContract } from '../protocol/contract.js'
 import { A2mError } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
-import type { Capability, Description, Method, ParamsOf, ResultOf } from '../protocol/methods.js'
+import type { Description, Method, ParamsOf, ResultOf } from '../protocol/methods.js'
 import { type OwnerMismatch, withScope } from '../protocol/scope.js'
 import type { Served } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
@@ -19,6 +17,7 @@ import type { Blame } from './arrivals.js'
 import { Backgrounds } from './backgrounds.js'
 import { createPages } from './chronicle.js'
 import { consolidate } from './consolidate.js'
+import { contractFor } from './contract-for.js'
 import { createKnownCounts } from './counts.js'
 import { describe, publicProfile } from './describe.js'
 import { digestOf, type Engines, turnedOff } from './digesting.js'
@@ -197,31 +196,6 @@ function derived(
     made = make()
     return made
   }
-}
-
-/** A caller without a name has no owner, and to it `scopes` is not there (§6). Roles of which none writes have a memory to read. */
-function contractFor(parts: Parts, { caller }: Context): Contract {
-  const promised = parts.promise()
-  const { capabilities, limits } = promised
-  const { access, scope } = caller
-  const readOnly = promised.readOnly || isReadOnly(access)
-  const contract = {
-    capabilities: scope.kind === 'ownerless' ? unscoped(capabilities) : capabilities,
-    readOnly,
-    limits,
-  }
-  if (access === undefined) return contract
-  return { ...contract, denial: (method) => denialOf(method, access) }
-}
-
-function unscoped(capabilities: ReadonlySet<Capability>): ReadonlySet<Capability> {
-  const without = new Set(capabilities)
-  without.delete('scopes')
-  return without
-}
-
-function denialOf(method: Method, access: Access): A2mError | undefined {
-  return mayCall(access, method) ? undefined : deniedMethod(method)
 }
 
 type Handlers = { readonly [M in Method]?: Handler<ParamsOf<M>, ResultOf<M>> }
