@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { A2mError } from '../../src/protocol/errors.js'
 import { emptyFolder } from '../support/gateway-process.js'
-import { type Gateway, keyEntry, keyOf, startGateway } from '../support/gateway-under-test.js'
+import {
+  type Calling,
+  type Gateway,
+  keyEntry,
+  keyOf,
+  startGateway,
+} from '../support/gateway-under-test.js'
+import { PlainServer, properly } from '../support/plain-server.js'
 import { until } from '../support/waiting.js'
+import { gate } from './edge-fixture.js'
 
 const auth = { keys: [keyEntry('alice'), keyEntry('bob', 'bob', ['batch']), keyEntry('root', '*')] }
 const alice = { key: keyOf('alice') }
@@ -35,14 +43,14 @@ function headersOf({ headers }: Response): object {
 }
 
 /** What became of one call: 0 is a result. What a busy gateway has not read in time is sent again. */
-async function outcome(gateway: Gateway): Promise<number> {
+async function outcome(gateway: Gateway, calling: Calling = alice): Promise<number> {
   try {
-    await gateway.call('memory/recall', { query: 'x' }, alice)
+    await gateway.call('memory/recall', { query: 'x' }, calling)
     return 0
   } catch (thrown) {
     if (thrown instanceof A2mError) return thrown.code
     if (!/answered with 408/.test(String(thrown))) throw thrown
-    return outcome(gateway)
+    return outcome(gateway, calling)
   }
 }
 
@@ -114,6 +122,40 @@ describe('over HTTP', () => {
     ).rejects.toMatchObject({ code: -32005 })
     expect((await gateway.post(RECALL, alice)).headers.get('ratelimit')).toMatch(/^"calls";r=0;/)
   })
+})
+
+test('a read that is hung up on is given back, a write that had begun is counted', async () => {
+  const server = await PlainServer.start()
+  const gateway = await startGateway({
+    upstreams: { a: { url: server.url, timeout: '20s' } },
+    tiers: { notes: { upstream: 'a' } },
+    quotas: { limits: { calls: { ...daily, limit: 2 } } },
+  })
+  await gateway.up('a')
+  const waiting = gate()
+  server.conduct = async (exchange) => {
+    if (exchange.method === 'memory/recall') return
+    await waiting.opened
+    await properly(exchange)
+  }
+  const hangUp = async (method: 'memory/recall' | 'memory/remember', params: object) => {
+    const controller = new AbortController()
+    const called = server.callsOf(method)
+    const { signal } = controller
+    const ended = gateway.call(method, params, { signal }).catch(() => undefined)
+    await server.received(method, called + 1)
+    controller.abort()
+    await ended
+  }
+  for (const _ of Array(3)) await hangUp('memory/recall', { query: 'x' })
+  await hangUp('memory/remember', { records: [{ content: 'quay' }] })
+  waiting.open()
+  const hangups = (method: string) => gateway.metric(`a2m_hangups_total{method="${method}"}`)
+  await until(async () => (await hangups('memory/recall')) === 3)
+  await until(async () => (await hangups('memory/remember')) === 1)
+  server.conduct = properly
+  const calls = [await outcome(gateway, {}), await outcome(gateway, {})]
+  expect(calls).toEqual([0, -32006])
 })
 
 describe('what is written', () => {
