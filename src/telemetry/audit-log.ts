@@ -63,7 +63,8 @@ export class AuditLog implements OwnedAudit {
 
   write(entry: AuditEntry): void {
     const { clock, metrics } = this.#options
-    const line = `${JSON.stringify({ at: formatInstant(clock.now()), ...entry })}\n`
+    const at = formatInstant(clock.now())
+    const line = `{"at":"${at}",${JSON.stringify(entry).slice(1)}\n`
     if (this.#size + line.length > MOST_WAITING) {
       this.#lost++
       metrics.lost(1)

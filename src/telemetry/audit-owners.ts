@@ -38,9 +38,18 @@ function told(named: readonly (string | null)[]): Owners {
 function namedIn(params: unknown, caller: Caller): readonly (string | null)[] {
   if (!isObject(params)) return []
   const whole = params['owner'] ?? extensionOwner(params, caller)
-  const entries = Array.isArray(params['records']) ? params['records'] : [{}]
-  const owners = entries.map((entry) => (isObject(entry) && entry['owner']) || whole)
-  return [...new Set(owners.filter((owner) => typeof owner === 'string' || owner === null))]
+  const { records } = params
+  if (!Array.isArray(records)) return isOwner(whole) ? [whole] : []
+  const owners = new Set<string | null>()
+  for (const entry of records) {
+    const own = (isObject(entry) && entry['owner']) || whole
+    if (isOwner(own)) owners.add(own)
+  }
+  return [...owners]
+}
+
+function isOwner(value: unknown): value is string | null {
+  return typeof value === 'string' || value === null
 }
 
 /** Only a gateway may send one. */

@@ -1,6 +1,6 @@
 import type { Method, ParamsOf, ResultOf, SPECS } from '../protocol/methods.js'
 
-/** What a call names: ids, keys and the like, never what records say. Empty lists are left out. */
+/** What a call names: ids, keys and the like, never what records say. A list that would be empty is not there. */
 export interface Named {
   readonly ids?: readonly string[] | undefined
   readonly keys?: readonly string[] | undefined
@@ -13,7 +13,7 @@ export interface Named {
 
 /** What a call has changed, beside what `Context.touched` tells. */
 export interface Done {
-  readonly written?: readonly string[]
+  readonly written?: readonly string[] | undefined
   /** Records that the answer says were concerned. */
   readonly count?: number
 }
@@ -32,12 +32,12 @@ interface WriteRule<M extends Method> extends ReadRule<M> {
 /** A method without a rule does not compile, nor does one that writes and has nothing to say of what it did. */
 const RULES: { readonly [M in Method]: Rule<M> } = {
   'memory/describe': { names: () => ({}) },
-  'memory/remember': { names: namesOfEntries, done: ({ ids }) => ({ written: ids }) },
+  'memory/remember': { names: namesOfEntries, done: ({ ids }) => ({ written: some(ids) }) },
   'memory/recall': { names: namesOfReading },
   'memory/timeline': { names: namesOfReading },
   'memory/forget': { names: namesOfSelection, done: ({ forgotten: count }) => ({ count }) },
   'memory/promote': {
-    names: ({ ids, tier }) => ({ ids, tiers: [tier] }),
+    names: ({ ids, tier }) => ({ ids: some(ids), tiers: [tier] }),
     done: ({ promoted: count }) => ({ count }),
   },
   'memory/consolidate': {
@@ -45,7 +45,7 @@ const RULES: { readonly [M in Method]: Rule<M> } = {
     done: ({ moved, promoted, dropped }) => ({ count: moved + promoted + dropped }),
   },
   'memory/reinforce': {
-    names: ({ ids }) => ({ ids }),
+    names: ({ ids }) => ({ ids: some(ids) }),
     done: ({ reinforced: count }) => ({ count }),
   },
   'memory/fetch': { names: ({ key }) => ({ keys: [key] }) },
@@ -60,10 +60,10 @@ const RULES: { readonly [M in Method]: Rule<M> } = {
   'memory/summarize': {
     names: (params) => ({
       ...namesOfSelection(params),
-      keys: present([params.key]),
-      tiers: present([params.tier, params.into]),
+      keys: one(params.key),
+      tiers: distinct([params.tier, params.into], (tier) => tier),
     }),
-    done: ({ records }) => ({ written: records.map(({ id }) => id) }),
+    done: ({ records }) => ({ written: distinct(records, ({ id }) => id) }),
   },
 }
 
@@ -80,27 +80,27 @@ export function doneBy<M extends Method>(method: M, result: ResultOf<M>): Done |
 }
 
 function namesOfEntries({ records, session }: ParamsOf<'memory/remember'>): Named {
+  const sessions = distinct(records, (entry) => entry.session)
   return {
-    ids: present(records.map(({ id }) => id)),
-    keys: present(records.map(({ key }) => key)),
-    tiers: present(records.map(({ tier }) => tier)),
-    sessions: present([session, ...records.map((entry) => entry.session)]),
+    ids: distinct(records, ({ id }) => id),
+    keys: distinct(records, ({ key }) => key),
+    tiers: distinct(records, ({ tier }) => tier),
+    sessions: session === undefined ? sessions : distinct([session, ...(sessions ?? [])], (s) => s),
   }
 }
 
 function namesOfReading({ tier, key_prefix }: ParamsOf<'memory/timeline'>): Named {
-  return { tiers: present([tier]), key_prefix }
+  return { tiers: one(tier), key_prefix }
 }
 
 const SELECTORS = ['ids', 'query', 'tier', 'where', 'key_prefix'] as const
 
 function namesOfSelection(params: ParamsOf<'memory/forget'>): Named {
-  const by = SELECTORS.filter((name) => isNamed(params[name]))
   return {
-    ids: params.ids,
-    tiers: present([params.tier]),
+    ids: some(params.ids),
+    tiers: one(params.tier),
     key_prefix: params.key_prefix || undefined,
-    by,
+    by: some(SELECTORS.filter((name) => isNamed(params[name]))),
   }
 }
 
@@ -110,7 +110,25 @@ function isNamed(selector: string | object | undefined): boolean {
   return Object.keys(selector).length > 0
 }
 
-/** Each once, in the order in which they come. */
-function present(names: readonly (string | undefined)[]): readonly string[] {
-  return [...new Set(names.flatMap((name) => (name ? [name] : [])))]
+function one(name: string | undefined): readonly string[] | undefined {
+  return name ? [name] : undefined
+}
+
+function some(names: readonly string[] | undefined): readonly string[] | undefined {
+  return names?.length ? names : undefined
+}
+
+/** Each once, in the order in which they come; most writes name nothing of a kind. */
+function distinct<T>(
+  from: readonly T[],
+  nameOf: (one: T) => string | undefined,
+): readonly string[] | undefined {
+  let names: Set<string> | undefined
+  for (const each of from) {
+    const name = nameOf(each)
+    if (!name) continue
+    names ??= new Set()
+    names.add(name)
+  }
+  return names && [...names]
 }

@@ -1,12 +1,12 @@
 import { copyWith } from '../protocol/copy.js'
 import { A2mError, CODES, toA2mError } from '../protocol/errors.js'
-import type { Context } from '../protocol/memory.js'
+import type { Context, Effect } from '../protocol/memory.js'
 import { type Method, type ParamsOf, type ResultOf, SPECS } from '../protocol/methods.js'
 import type { OwnerMismatch } from '../protocol/scope.js'
 import type { Served } from '../protocol/serve.js'
 import type { Audit, AuditEntry } from './audit-log.js'
 import { ownersIn } from './audit-owners.js'
-import { doneBy, namesOf } from './audit-rules.js'
+import { type Done, doneBy, type Named, namesOf } from './audit-rules.js'
 
 export interface AuditOptions {
   readonly audit: Audit
@@ -29,7 +29,7 @@ export function withAudit(inner: Served, options: AuditOptions): Served {
   const { audit } = options
   const refused = <T>(call: Call<Method>, error: T): T => {
     if (error instanceof A2mError && REFUSALS.has(error.code)) {
-      audit.write({ ...entryOf(call, options), outcome: 'refused', code: error.code })
+      audit.write(entryOf(call, options, { outcome: 'refused', code: error.code }))
     }
     return error
   }
@@ -69,18 +69,17 @@ async function write<M extends Method>(
 ): Promise<ResultOf<M>> {
   const { audit, onFailure } = options
   if (onFailure === 'refuse' && audit.failing) throw unaudited()
-  const effects = new Map<string, string[]>()
+  const effects: Effects = {}
   const touched: Context['touched'] = (effect, ids) => {
-    effects.set(effect, [...(effects.get(effect) ?? []), ...ids])
+    effects[effect] = [...(effects[effect] ?? []), ...ids]
   }
-  const entry = entryOf(call, options)
   try {
     const result = await inner.call(call.method, call.params, copyWith(call.context, { touched }))
-    const done = withoutEmpty(doneBy(call.method, result) ?? {})
-    audit.write({ ...entry, outcome: 'ok', ...done, ...Object.fromEntries(effects) })
+    const done = doneBy(call.method, result)
+    audit.write(entryOf(call, options, { outcome: 'ok', done, effects }))
     return result
   } catch (thrown) {
-    audit.write({ ...entry, ...endingOf(thrown), ...Object.fromEntries(effects) })
+    audit.write(entryOf(call, options, { ...endingOf(thrown), effects }))
     throw thrown
   }
 }
@@ -93,25 +92,56 @@ function unaudited(): A2mError {
   )
 }
 
-/** Who wanted what. Empty lists are left out. */
-function entryOf<M extends Method>(call: Call<M>, options: AuditOptions): AuditEntry {
-  const { mismatch, federation } = options
-  const { method, params, context } = call
-  const { caller, trace } = context
-  const named = params === undefined ? {} : withoutEmpty(namesOf(method, params))
-  const owners = ownersIn(params, caller, mismatch)
-  const who = { trace, caller: caller.name, roles: caller.roles, ...owners }
-  return { ...who, federation, method, ...named }
+type Effects = { [E in Effect]?: readonly string[] }
+
+/** How a call ended. `effect` says of a failure whether anything may have changed all the same. */
+interface Ending {
+  readonly outcome: 'ok' | 'refused' | 'failed'
+  readonly code?: number
+  readonly effect?: unknown
+  readonly done?: Done | undefined
+  readonly effects?: Effects
 }
 
-function withoutEmpty(named: object): object {
-  const entries = Object.entries(named).filter(([, value]) => value?.length !== 0)
-  return Object.fromEntries(entries)
-}
-
-/** `effect` says of a failure whether anything may have changed all the same. */
-function endingOf(thrown: unknown): AuditEntry {
+function endingOf(thrown: unknown): Ending {
   const { code, data } = toA2mError(thrown)
   if (REFUSALS.has(code)) return { outcome: 'refused', code }
   return { outcome: 'failed', code, effect: data?.['outcome'] }
+}
+
+const NOTHING: Named = {}
+
+/** Who wanted what, and what became of it. Written out, since to spread objects into one another would take longer than all else. */
+function entryOf<M extends Method>(
+  { method, params, context }: Call<M>,
+  { mismatch, federation }: AuditOptions,
+  { outcome, code, effect, done, effects }: Ending,
+): AuditEntry {
+  const { caller, trace } = context
+  const { owner, owners } = ownersIn(params, caller, mismatch)
+  const named = params === undefined ? NOTHING : namesOf(method, params)
+  return {
+    trace,
+    caller: caller.name,
+    roles: caller.roles,
+    owner,
+    owners,
+    federation,
+    method,
+    ids: named.ids,
+    keys: named.keys,
+    key_prefix: named.key_prefix,
+    tiers: named.tiers,
+    sessions: named.sessions,
+    by: named.by,
+    outcome,
+    code,
+    effect,
+    count: done?.count,
+    written: done?.written,
+    forgotten: effects?.forgotten,
+    promoted: effects?.promoted,
+    moved: effects?.moved,
+    dropped: effects?.dropped,
+  }
 }
