@@ -95,8 +95,9 @@ function sift<R extends MemoryRecord>(
   const ignored = partly ? 0 : unmatched
   if (foreign > 0) mixed.blame('foreign_record', foreign)
   if (ignored > 0) mixed.blame('ignored_where', ignored)
-  const unasked = ignored + (owner === undefined ? 0 : foreign)
-  if (unasked > 0) mixed.noteDeaf(method)
+  const strangers = owner === undefined ? 0 : foreign
+  if (strangers > 0) mixed.noteDeaf(method)
+  const unasked = ignored + strangers
   return { kept: beneath(kept, question.keyPrefix), came: raw.length, unasked }
 }
 

@@ -240,6 +240,13 @@ test('an unknown key is refused wherever it stands', () => {
   )
 })
 
+test('what is told owners in metadata has ids that the gateway gave, also where it is only read', () => {
+  const idsOf = (more: string) =>
+    load(`upstreams: { a: { url: "http://127.0.0.1:1/"${more} } }`).federation.upstreams[0]?.ids
+  expect(idsOf(', owner: metadata, access: read-only')).toBe('own')
+  expect(idsOf(', access: read-only')).toBeUndefined()
+})
+
 describe('the examples', () => {
   const folder = new URL('../../../config/', import.meta.url)
   const examples = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
