@@ -12,7 +12,7 @@ import { NOBODYS } from './stamp.js'
 const WITHHELD: ReadonlySet<string> = new Set(['scopes', 'events', 'summarize', 'prompt'])
 
 /** Methods that reorganise everybody's records, whoever calls them. */
-export const OF_ALL: ReadonlySet<string> = new Set([
+const OF_ALL: ReadonlySet<string> = new Set([
   'memory/consolidate',
   'memory/session/close',
 ] as const satisfies readonly (keyof typeof SPECS)[])
