@@ -82,6 +82,15 @@ const charactersPerToken = z
   .min(0.1, 'must be a number from 0.1 to 100')
   .max(100, 'must be a number from 0.1 to 100')
 
+/** YAML reads `off` as a text or as false, by its version. */
+const hour = z
+  .unknown()
+  .transform((value) => (value === 'off' || value === false ? 'off' : Number(value)))
+  .refine(
+    (read) => read === 'off' || (Number.isInteger(read) && read >= 0 && read <= 23),
+    'must be an hour from 0 to 23, or off',
+  )
+
 /** `usage`. */
 export const usage = z
   .preprocess(
@@ -97,9 +106,7 @@ export const usage = z
         interval: duration.default(1000),
       }).prefault({}),
       held_events: whole(0, 1_000_000).default(10_000),
-      count_at: z
-        .union([oneOf(['off']), whole(0, 23)], 'must be an hour from 0 to 23, or off')
-        .default(3),
+      count_at: hour.default(3),
       sinks: named(sink).default({}),
     }),
   )

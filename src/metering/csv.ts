@@ -2,6 +2,7 @@ import type { UsageLine } from './answer.js'
 
 /** Lines as RFC 4180 has them, the names of the columns first; no lines at all have none. */
 export function toCsv(lines: readonly UsageLine[]): string {
+  if (lines.length === 0) return ''
   const names = Object.keys(lines[0] ?? {})
   const rows = lines.map((line) => names.map((name) => cell(line[name] ?? null)))
   return [names, ...rows].map((row) => `${row.join(',')}\r\n`).join('')

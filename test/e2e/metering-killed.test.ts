@@ -18,7 +18,7 @@ describe('usage through the end of a process', () => {
   test('kill -9: at least what was answered, at most what was sent, and the same after each start', async () => {
     const cwd = emptyFolder()
     let [sent, answered] = [0, 0]
-    for (const enough of [60, 150]) {
+    for (const enough of [20, 50]) {
       const gateway = await startGateway({}, { cwd })
       const load = await loaded(gateway, enough)
       await gateway.kill()
@@ -38,7 +38,7 @@ describe('usage through the end of a process', () => {
   test('a quiet stop: clients, spool and ledger agree to the call', async () => {
     const cwd = emptyFolder()
     const gateway = await startGateway({ durability: 'full' }, { cwd })
-    const load = await loaded(gateway, 100)
+    const load = await loaded(gateway, 40)
     await load.end()
     expect(load.answered).toBe(load.sent)
     expect(await gateway.stop()).toBe(0)
@@ -51,7 +51,7 @@ describe('usage through the end of a process', () => {
   test('calls that are under way when it is stopped are finished and counted', async () => {
     const cwd = emptyFolder()
     const gateway = await startGateway({}, { cwd })
-    const load = await loaded(gateway, 30)
+    const load = await loaded(gateway, 15)
     await Promise.all([gateway.stop(), load.end()])
     const counted = (await usageIn(cwd)).totals['calls'] ?? 0
     expect(counted).toBeGreaterThanOrEqual(load.answered)
