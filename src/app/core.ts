@@ -53,6 +53,7 @@ export async function openCore(parts: CoreParts): Promise<Core> {
   const state = await openStateIn(opening)
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
+  shared.federations.push(federation)
   const served = serving({ name, config, federation, deps, shared, closers })
   return { name, config, federation, served, registry, standing }
 }

@@ -55,9 +55,20 @@ export async function openLimiter(parts: QuotaParts): Promise<Limiter | undefine
   })
 }
 
-/** What one federation is wrapped with. */
-export function limitsOf(federation: Federation, limiter: Limiter): QuotaOptions {
-  return { limiter, countStock: (owner, context) => countStock(federation, owner, context) }
+/** What one of the federations of a gateway is wrapped with. An owner has what it has in all of them. */
+export function limitsOf(
+  federation: Federation,
+  all: readonly Federation[],
+  limiter: Limiter,
+): QuotaOptions {
+  return {
+    limiter,
+    async countStock(owner, context) {
+      const untold = copyWith(context, { observe: () => {} })
+      const counts = all.map((one) => countStock(one, owner, one === federation ? context : untold))
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    },
+  }
 }
 
 /** As describe tells it to somebody who may act for that owner alone. */

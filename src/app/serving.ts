@@ -34,7 +34,10 @@ export function serving(parts: ServingParts): Pushing {
   const pushing = withPush(withCrashLog(counted, deps.log), { changes, clock: deps.clock })
   const { auditing, limiter } = shared
   const measured = metered(pushing, parts)
-  const limited = limiter === undefined ? measured : within(measured, limitsOf(federation, limiter))
+  const limited =
+    limiter === undefined
+      ? measured
+      : within(measured, limitsOf(federation, shared.federations, limiter))
   return withNames(auditing === undefined ? limited : audited(limited, auditing, name), name)
 }
 

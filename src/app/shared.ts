@@ -1,5 +1,6 @@
 import { Registry as MetricRegistry } from 'prom-client'
 import type { Config } from '../config/config.js'
+import type { Federation } from '../federation/federation.js'
 import type { Limiter } from '../metering/limiter.js'
 import { createMetrics, type Metrics, type UpstreamStatus } from '../telemetry/metrics.js'
 import type { Observer } from '../telemetry/report.js'
@@ -18,6 +19,8 @@ export interface Shared {
   readonly limiter: Limiter | undefined
   /** Undefined where usage is not metered. */
   readonly metering: Metering | undefined
+  /** Those that are open already: each adds itself. */
+  readonly federations: Federation[]
   readonly metrics: Metrics
   /** Counts by version. */
   readonly versions: Observer
@@ -45,5 +48,6 @@ export async function openShared(parts: SharedParts): Promise<Shared> {
   const limiter = await openLimiter({ config, deps, metricRegistry, closers })
   const metering = await openMetering({ config, deps, metricRegistry, closers })
   const signing = createSigning({ config, deps, metricRegistry, closers })
-  return { auditing, limiter, metering, metrics, versions, metricRegistry, signing }
+  const federations: Federation[] = []
+  return { federations, auditing, limiter, metering, metrics, versions, metricRegistry, signing }
 }

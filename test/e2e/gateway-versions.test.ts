@@ -149,6 +149,24 @@ describe('two federations under two versions', () => {
     expect(JSON.parse(stdout)).toMatchObject({ result: { records: [{ content: 'over HTTP' }] } })
   })
 
+  test('a limit on stock counts what an owner has in both', async () => {
+    const cwd = emptyFolder()
+    const limited = {
+      ...TWO,
+      auth: { keys: [keyEntry('anna')] },
+      quotas: { limits: { room: { of: 'stock', limit: 2, per: 'owner' } } },
+    }
+    const first = await startGateway(limited, { cwd })
+    await first.remember({ content: 'one' }, as('anna', old))
+    await first.remember({ content: 'two' }, as('anna', next))
+    await first.stop()
+    const second = await startGateway(limited, { cwd })
+    for (const version of [old, next]) {
+      const third = second.remember({ content: 'three' }, as('anna', version))
+      await expect(third).rejects.toMatchObject({ code: -32006 })
+    }
+  })
+
   test('one that cannot be opened is named, and nothing is left open', async () => {
     const cwd = emptyFolder()
     const broken = { broken: { upstreams: { a: { store: 'sqlite', path: '/proc/none.db' } } } }
@@ -167,7 +185,7 @@ test('check tells what serves each version, and what is wrong in which federatio
     versions: {
       'a2m/0.1': { deprecated: '2026-07-01', sunset: '2027-01-31' },
       'a2m/0.2': { federation: 'trial', default: true },
-      'a2m/0.3': { url: 'https://next.internal/a2m' },
+      'a2m/0.3': { url: 'http://127.0.0.1:1/a2m' },
     },
   }
   const args = ['check', '--config', configIn(cwd, config)]
@@ -178,12 +196,13 @@ test('check tells what serves each version, and what is wrong in which federatio
     'version  is served by  without the header  deprecated  sunset',
     'a2m/0.2  federation trial  yes  -  -',
     'a2m/0.1  federation default  -  2026-07-01  2027-01-31',
-    'a2m/0.3  https://next.internal, as it is  -  -  -',
+    'a2m/0.3  http://127.0.0.1:1, as it is  -  -  -',
     '',
   ])
   expect(lines).toContain('federation default')
   expect(lines).toContain('federation trial')
   expect(stdout).toMatch(/^wrong: federation trial: upstream gone is unread/m)
+  expect(stdout).toMatch(/^wrong: version a2m\/0\.3: http:\/\/127\.0\.0\.1:1: no connection/m)
   const json = JSON.parse((await run([...args, '--json'], { cwd })).stdout)
   expect(json).toMatchObject({
     ok: false,
@@ -191,6 +210,15 @@ test('check tells what serves each version, and what is wrong in which federatio
     versions: [{ name: 'a2m/0.2', default: true, servedBy: { federation: 'trial' } }, {}, {}],
     federations: [{ federation: 'trial', upstreams: [{ name: 'gone' }] }],
   })
+})
+
+test('a probe is told in which federation the upstream is', async () => {
+  const cwd = emptyFolder()
+  const args = ['check', '--config', configIn(cwd, TWO), '--probe']
+  const { code, stdout } = await run([...args, 'trial/knowledge'], { cwd })
+  expect([code, stdout]).toEqual([0, expect.stringContaining('knowledge declares core')])
+  const { stderr } = await run([...args, 'trial/nobody'], { cwd })
+  expect(stderr).toContain('knowledge, procedural, trial/working, trial/knowledge')
 })
 
 /** A server that notes what comes and answers with what it was sent. */
