@@ -395,18 +395,39 @@ async function keepsToItsOwn(
   const after = new Map(
     (await everything.call('memory/timeline')).records.map((one) => [one.id, one]),
   )
-  for (const record of before) {
-    const now = after.get(record.id)
-    if (oracle.reaches(method, record)) {
-      if (now !== undefined && now.tier !== record.tier)
-        expect(oracle.reaches(method, now)).toBe(true)
-    } else expect(standing(now)).toEqual(standing(record))
-  }
+  for (const record of before) staysWithin(oracle, method, record, after.get(record.id))
+  movesWhole(before, after)
   const known = new Set(idsOf(before))
   const made = [...after.values()].filter(({ id }) => !known.has(id))
   for (const record of made) expect(oracle.reaches(method, record)).toBe(true)
   const keys = [...after.values()].flatMap(({ key }) => key ?? [])
   expect(new Set(keys).size).toBe(keys.length)
+}
+
+function staysWithin(
+  oracle: Oracle,
+  method: Method,
+  record: MemoryRecord,
+  now: MemoryRecord | undefined,
+): void {
+  if (!oracle.reaches(method, record)) expect(standing(now)).toEqual(standing(record))
+  else if (now !== undefined && now.tier !== record.tier) {
+    expect(oracle.reaches(method, now)).toBe(true)
+  }
+}
+
+/** Where one of a group has gone, all are that were of it. */
+function movesWhole(
+  before: readonly MemoryRecord[],
+  after: ReadonlyMap<string, MemoryRecord>,
+): void {
+  for (const { id, tier, group } of before) {
+    const now = after.get(id)
+    if (group === undefined || now === undefined || now.tier === tier) continue
+    const members = before.filter((one) => one.group === group)
+    const tiers = members.flatMap((one) => after.get(one.id)?.tier ?? [])
+    expect(new Set(tiers)).toEqual(new Set([now.tier]))
+  }
 }
 
 /** All that is not merely use. */
