@@ -24,6 +24,7 @@ Examples:
   $ a2m-gateway check --config gateway.yaml
   $ a2m-gateway check --config gateway.yaml --json | jq .withheld
   $ a2m-gateway check --config gateway.yaml --probe facts
+  $ a2m-gateway check --config gateway.yaml --probe trial/facts    an upstream of federations.trial
 `
 
 /** `check`: reads the configuration, asks every upstream, and says what would be declared and why not more. */

@@ -5,7 +5,7 @@ import { depsFor } from './system.js'
 import type { Terminal } from './terminal.js'
 
 const EXAMPLES = `
-One JSON-RPC message a line. Logs go to stderr. The end of the input ends the process once what came in is answered.
+One JSON-RPC message a line, of the default version. Logs go to stderr. The end of the input ends the process once what came in is answered.
 The caller is taken at its word for any owner; listen, admin and auth of the configuration are not used.
 
 Example:

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { HTTP_LIMITS, type HttpLimits } from '../../src/edge/http.js'
+import { HTTP_LIMITS, type HttpEdgeOptions, type HttpLimits } from '../../src/edge/http.js'
 import { Denied, type Leave } from '../../src/edge/through.js'
 import { createIdentity } from '../../src/identity/identity.js'
 import { A2mError } from '../../src/protocol/errors.js'
@@ -28,6 +28,7 @@ export interface Setup {
   readonly limits?: Partial<HttpLimits>
   readonly bearer?: string
   readonly leaveFor?: (caller: Caller) => Leave | Promise<Leave>
+  readonly keep?: NonNullable<HttpEdgeOptions['keep']>
   readonly retirement?: Readonly<Record<string, string>>
 }
 
@@ -42,6 +43,7 @@ export async function startPassing(url: string, setup: Setup = {}) {
     ]),
     identity: createIdentity(undefined, { clock: systemClock }),
     limits: { ...HTTP_LIMITS, ...setup.limits },
+    ...(setup.keep === undefined ? {} : { keep: setup.keep }),
   })
   onTestFinished(() => upstream.close())
   return edge

@@ -70,6 +70,34 @@ test('nothing waits for the end of a body, in either direction', async () => {
   expect(reports).toMatchObject([{ bytesIn: 8, bytesOut: 10 }])
 })
 
+test('the end of a reply goes out once what it cost is kept', async () => {
+  const kept = gate()
+  const asked = gate()
+  const url = await startServer((incoming, response) => {
+    incoming.resume()
+    response.end('all of it')
+  })
+  const { url: edge } = await startPassing(url, {
+    keep() {
+      asked.open()
+      return kept.opened
+    },
+  })
+  const { sent, reply } = open(edge)
+  sent.end('{}')
+  const response = await reply
+  let ended = false
+  response.once('end', () => {
+    ended = true
+  })
+  const [body] = (await once(response, 'data')) as [Buffer]
+  await asked.opened
+  await new Promise(setImmediate)
+  expect([body.toString(), ended]).toEqual(['all of it', false])
+  kept.open()
+  await once(response, 'end')
+})
+
 test('of the caller’s headers none but the type, what it accepts and the version arrive', async () => {
   const seen: Record<string, unknown>[] = []
   const url = await startServer((incoming, response) => {
