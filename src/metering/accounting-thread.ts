@@ -74,7 +74,7 @@ export class AccountingThread implements Accounting {
   }
 
   #start(): Worker {
-    const worker = new Worker(entry(), { workerData: this.#options, env: {} })
+    const worker = startWorker(this.#options)
     worker.on('message', (word: AccountingWord) => this.#heard(word))
     worker.on('error', (error) => this.#over(worker, error.message))
     worker.on('exit', () => this.#over(worker, 'the thread of the ledger ended'))
@@ -100,8 +100,13 @@ export class AccountingThread implements Accounting {
   }
 }
 
-/** Beside this file, whether it runs built or from its source. */
-function entry(): URL {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  return new URL(`./accounting-worker.${extension}`, import.meta.url)
+/** The module is beside this file, whether it runs built or from its source, which a thread has to be told to read. */
+function startWorker(workerData: AccountingOptions): Worker {
+  const settings = { workerData, env: {}, execArgv: [] }
+  if (!import.meta.url.endsWith('.ts')) {
+    return new Worker(new URL('./accounting-worker.js', import.meta.url), settings)
+  }
+  const { href } = new URL('./accounting-worker.ts', import.meta.url)
+  const load = `import('tsx/esm/api').then(({ register }) => (register(), import('${href}')))`
+  return new Worker(load, { ...settings, eval: true })
 }

@@ -62,13 +62,23 @@ export function replaced(
   return { row, days: days.filter(({ hours }) => hours > 0) }
 }
 
-/** Where records have gone, so have as many characters as a record had on average. */
+/**
+ * Records that have come are as long as what was written was on average, those that have gone as long as what was there. The count may
+ * know of a write before the gateway does, so that its number is not added to.
+ */
 function charactersOf(before: StockRow | undefined, count: StockCount): number {
   const { records, characters, written } = count
   if (characters !== undefined) return characters
-  const sum = (before?.characters ?? 0) + written.characters
-  const expected = (before?.records ?? 0) + written.records
-  return records < expected ? Math.round((sum * records) / expected) : sum
+  const there = before ?? NOTHING
+  const come = records - there.records
+  const length = meanOf(come > 0 && written.records > 0 ? written : there)
+  return Math.round(there.characters + come * length)
+}
+
+const NOTHING: Amount = { records: 0, characters: 0 }
+
+function meanOf({ records, characters }: Amount): number {
+  return records === 0 ? 0 : characters / records
 }
 
 /** One line of `/usage/stock` is one tier of one owner; tier-hours are records times hours between `from` and `to`. */

@@ -257,6 +257,8 @@ describe('the examples', () => {
     TEAM_TOKEN: 't',
     NEXT_TOKEN: 'n',
     QUOTAS_REDIS: 'redis://127.0.0.1/0',
+    USAGE_DATABASE: 'postgres://127.0.0.1/usage',
+    METER_TOKEN: 'token',
     QUOTAS_HOOK_TOKEN: 'h',
   }
 
