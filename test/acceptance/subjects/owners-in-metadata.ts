@@ -40,7 +40,7 @@ export function openStoresWithoutOwners(): Promise<Subject> {
     const whole = embeddedStore({ path: ':memory:', tiers: [tier] })
     return {
       ...ownersInMetadata(lesserStore(whole, STORES)),
-      config: { owner: 'metadata' },
+      config: { owner: 'metadata', timeout: 5000 },
     } as const
   }
   return open(store('working'), store('episodic'), store('facts'))
