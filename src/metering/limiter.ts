@@ -52,8 +52,8 @@ export class Limiter {
   /** Takes everything that a call is charged, or nothing. Rejects where stock had to be counted and could not be. */
   async admit(charges: readonly Charge[], count: CountStock): Promise<Admission> {
     const { store, stock } = this.#options
+    if (!charges.some(isStock)) return this.#admission(charges, await store.reserve(charges))
     const inStock = charges.filter(isStock)
-    if (inStock.length === 0) return this.#admission(charges, await store.reserve(charges))
     const room = await stock.reserve(inStock, count)
     const inWindows = charges.filter((charge) => !isStock(charge))
     if (room.kind !== 'granted' || inWindows.length === 0) return this.#admission(inStock, room)
@@ -121,16 +121,18 @@ export class Reservation {
   /** Takes what was really used instead, tells who is to be told, and returns how the limits stand then. */
   settle(amountOf: (charge: Charge) => number): readonly LimitStanding[] {
     const amounts = this.#charges.map(amountOf)
-    if (this.#charges.some(({ amount, quota }, i) => isOther(amount, amounts[i], quota))) {
-      this.#granted.settle(amounts)
-    }
+    const isOther = ({ quota, amount }: Charge, index: number) =>
+      quota.of === 'stock' || amount !== amounts[index]
+    // Room in a stock is held until it is settled, whatever it comes to.
+    if (this.#charges.some(isOther)) this.#granted.settle(amounts)
     const now = this.#options.time.now()
     const standings: LimitStanding[] = []
-    for (const [index, charge] of this.#charges.entries()) {
-      const used = (this.#granted.used[index] ?? 0) - charge.amount + (amounts[index] ?? 0)
-      if ((amounts[index] ?? 0) > 0) this.#tell(charge, used)
+    this.#charges.forEach((charge, index) => {
+      const amount = amounts[index] ?? 0
+      const used = (this.#granted.used[index] ?? 0) - charge.amount + amount
+      if (amount > 0) this.#tell(charge, used)
       if (isEnforced(charge)) standings.push(standingOf(charge, used, now))
-    }
+    })
     return standings
   }
 
@@ -145,11 +147,6 @@ export class Reservation {
       void first.then((isFirst) => isFirst && events.warned(charge, used))
     }
   }
-}
-
-/** Room in a stock is held until it is settled, whatever it comes to. */
-function isOther(amount: number, used: number | undefined, { of }: Quota): boolean {
-  return of === 'stock' || amount !== used
 }
 
 function isStock({ quota }: Charge): boolean {

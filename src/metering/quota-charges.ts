@@ -24,13 +24,6 @@ interface Portion {
   readonly characters: number
 }
 
-interface QuotaCall {
-  readonly method: Method
-  readonly caller: Caller
-  /** One, unless records of several owners are written at once. */
-  readonly portions: readonly Portion[]
-}
-
 /** What a call takes of every limit that concerns it, before it is done. A call that takes nothing of a limit is not its. */
 export function chargesOf<M extends Method>(
   quotas: readonly Quota[],
@@ -38,16 +31,37 @@ export function chargesOf<M extends Method>(
   { method, params, caller }: { method: M; params: ParamsOf<M>; caller: Caller },
 ): readonly Charge[] {
   const charges: Charge[] = []
-  let call: QuotaCall | undefined
+  const now = time.now()
+  let portions: readonly Portion[] | undefined
   for (const quota of quotas) {
     if (!concerns(quota, method, caller)) continue
-    call ??= { method, caller, portions: portionsOf(method, params, caller) }
-    const span = time.span(quota.window)
-    for (const { subject, owner, amount } of takesOf(quota, call)) {
-      if (amount > 0) charges.push({ quota, subject, owner, span, amount })
-    }
+    portions ??= portionsOf(method, params, caller)
+    addCharges(charges, { quota, span: time.span(quota.window, now), caller, portions })
   }
   return charges
+}
+
+interface Charging {
+  readonly quota: Quota
+  readonly span: Span
+  readonly caller: Caller
+  readonly portions: readonly Portion[]
+}
+
+function addCharges(charges: Charge[], { quota, span, caller, portions }: Charging): void {
+  const concerned = quota.owners === undefined ? portions : portions.filter(isOf(quota.owners))
+  const add = (subject: string, owner: Owner, amount: number) => {
+    if (amount > 0) charges.push({ quota, subject, owner, span, amount })
+  }
+  if (quota.per === 'owner') {
+    for (const portion of concerned) {
+      add(ownerKey(portion.owner), portion.owner, amountOf(quota, [portion]))
+    }
+    return
+  }
+  const amount = amountOf(quota, concerned)
+  if (quota.per === 'caller') add(caller.name, undefined, amount)
+  else for (const role of rolesOf(caller, quota)) add(role, undefined, amount)
 }
 
 function concerns(quota: Quota, method: Method, { name, roles }: Caller): boolean {
@@ -60,22 +74,6 @@ function concerns(quota: Quota, method: Method, { name, roles }: Caller): boolea
 function isAboutRecords(method: Method): boolean {
   const { kind } = SPECS[method]
   return kind === 'read' || kind === 'write'
-}
-
-type Take = Pick<Charge, 'subject' | 'owner' | 'amount'>
-
-function takesOf(quota: Quota, { caller, portions }: QuotaCall): readonly Take[] {
-  const concerned = quota.owners === undefined ? portions : portions.filter(isOf(quota.owners))
-  if (quota.per === 'owner') {
-    return concerned.map((portion) => ({
-      subject: ownerKey(portion.owner),
-      owner: portion.owner,
-      amount: amountOf(quota, [portion]),
-    }))
-  }
-  const amount = amountOf(quota, concerned)
-  const subjects = quota.per === 'caller' ? [caller.name] : rolesOf(caller, quota)
-  return subjects.map((subject) => ({ subject, owner: undefined, amount }))
 }
 
 function rolesOf({ roles }: Caller, quota: Quota): readonly string[] {

@@ -53,21 +53,20 @@ export class LocalStore implements QuotaStore {
 
   reserve(charges: readonly Charge[]): Granted | Refused {
     const counters = charges.map((charge) => this.#counters.of(charge))
-    const usedOf = (index: number) => counters[index]?.used ?? 0
-    const by = tooMuch(charges, ({ quota }, index) => quota.limit - usedOf(index))
-    if (by !== undefined) return { kind: 'refused', by, used: counters.map(({ used }) => used) }
-    const add = (amounts: readonly number[]) => {
-      for (const [index, counter] of counters.entries()) {
-        counter.used = Math.max(0, counter.used + (amounts[index] ?? 0))
-      }
+    const used = counters.map((counter) => counter.used)
+    const by = tooMuch(charges, used)
+    if (by !== undefined) return { kind: 'refused', by, used }
+    charges.forEach(({ amount }, index) => {
+      used[index] = add(counters[index], amount)
+    })
+    this.#cover(charges, counters)
+    const settle = (amounts: readonly number[]) => {
+      charges.forEach(({ amount }, index) => {
+        add(counters[index], (amounts[index] ?? amount) - amount)
+      })
       this.#cover(charges, counters)
     }
-    add(charges.map(({ amount }) => amount))
-    return {
-      kind: 'granted',
-      used: counters.map(({ used }) => used),
-      settle: (amounts) => add(charges.map(({ amount }, i) => (amounts[i] ?? amount) - amount)),
-    }
+    return { kind: 'granted', used, settle }
   }
 
   claim(charge: Charge): boolean {
@@ -90,12 +89,12 @@ export class LocalStore implements QuotaStore {
   /** Sees to it that the file says no less than the counters do. */
   #cover(charges: readonly Charge[], counters: readonly Counter[]): void {
     let due: Due[] | undefined
-    for (const [index, charge] of charges.entries()) {
+    charges.forEach((charge, index) => {
       const counter = counters[index]
-      if (counter === undefined || counter.used <= counter.kept) continue
+      if (counter === undefined || counter.used <= counter.kept) return
       due ??= []
       due.push({ charge, counter, used: counter.used + Math.floor(charge.quota.limit * AHEAD) })
-    }
+    })
     if (due === undefined) return
     const counts = due.map(({ charge, counter, used }) => toKept(charge, { ...counter, used }))
     if (!this.#write(counts)) return
@@ -140,6 +139,13 @@ export class LocalStore implements QuotaStore {
       return
     }
   }
+}
+
+/** What is used then. */
+function add(counter: Counter | undefined, amount: number): number {
+  if (counter === undefined) return 0
+  counter.used = Math.max(0, counter.used + amount)
+  return counter.used
 }
 
 /** A counter that the file would say too little of, and what it is to say. */

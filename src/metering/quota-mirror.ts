@@ -33,11 +33,15 @@ export class Mirror {
   }
 
   heard(charges: readonly Charge[], used: readonly number[]): void {
-    for (const [index, charge] of charges.entries()) this.of(charge).known = used[index] ?? 0
+    charges.forEach((charge, index) => {
+      this.of(charge).known = used[index] ?? 0
+    })
   }
 
   add(charges: readonly Charge[], amounts: readonly number[]): void {
-    for (const [index, charge] of charges.entries()) this.of(charge).taken += amounts[index] ?? 0
+    charges.forEach((charge, index) => {
+      this.of(charge).taken += amounts[index] ?? 0
+    })
   }
 
   /** What is used, as far as is known here. */
@@ -55,7 +59,7 @@ export class Mirror {
 
   /** The first charge that this gateway's part of what was left has no room for. */
   tooMuchForPart(charges: readonly Charge[]): number | undefined {
-    return tooMuch(charges, (charge) => this.#left(charge))
+    return tooMuch(charges, this.usedWithParts(charges))
   }
 
   /** Every count that others may not know of, in windows that are not over. */

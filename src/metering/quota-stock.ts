@@ -41,7 +41,7 @@ export class StockRoom {
       if (shelf !== undefined) await this.#refresh(shelf, charge, count)
     }
     const used = shelves.map(usedOf)
-    const by = tooMuch(charges, ({ quota }, index) => quota.limit - (used[index] ?? 0))
+    const by = tooMuch(charges, used)
     if (by !== undefined) return { kind: 'refused', by, used }
     for (const [index, shelf] of shelves.entries()) shelf.held += charges[index]?.amount ?? 0
     const settle = (amounts: readonly number[]) => {

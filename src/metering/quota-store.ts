@@ -39,13 +39,11 @@ export interface StoreEvents {
   alone(): void
 }
 
-/** The first charge that does not fit into what is left of its limit. */
-export function tooMuch(
-  charges: readonly Charge[],
-  left: (charge: Charge, index: number) => number,
-): number | undefined {
-  for (const [index, charge] of charges.entries()) {
-    if (charge.quota.mode === 'enforce' && charge.amount > left(charge, index)) return index
-  }
-  return undefined
+/** The first charge that does not fit into what is left of its limit, where so much of each is used. */
+export function tooMuch(charges: readonly Charge[], used: readonly number[]): number | undefined {
+  const by = charges.findIndex(
+    ({ quota, amount }, index) =>
+      quota.mode === 'enforce' && amount > quota.limit - (used[index] ?? 0),
+  )
+  return by < 0 ? undefined : by
 }

@@ -46,8 +46,8 @@ export class QuotaTime {
     return this.#latest
   }
 
-  span(window: Window): Span {
-    const now = this.now()
+  /** The window that it is at `now`, a time that `now()` has told. */
+  span(window: Window, now = this.now()): Span {
     const last = this.#spans.get(window)
     if (last !== undefined && now >= last.start && now < last.end) return last
     const span = spanAt(window, now)

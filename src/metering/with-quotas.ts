@@ -31,7 +31,7 @@ export function withQuotas(inner: Served, { limiter, countStock }: QuotaOptions)
         throw admission.error
       }
       const { reservation } = admission
-      const watched = watch(context)
+      const watched = charges.some(isByUsage) ? watch(context) : { context, usage: undefined }
       let result: ResultOf<M>
       try {
         refuseAbandoned(context)
@@ -85,8 +85,13 @@ function watch(context: Context): Watched {
 
 /** What a call took of one limit in the end. Where it was for several owners, nobody tells it apart: what was reserved stands. */
 function usedOf({ quota, amount }: Charge, usage: Usage | undefined): number {
-  if (usage === undefined || usage.owner === undefined || quota.of === 'calls') return amount
+  if (usage === undefined || usage.owner === undefined || !isByUsage({ quota })) return amount
   return quota.of === 'characters' ? usage.charactersIn : usage.recordsIn
+}
+
+/** A call is one whatever it used. */
+function isByUsage({ quota }: Pick<Charge, 'quota'>): boolean {
+  return quota.of !== 'calls'
 }
 
 function mayBeDone(method: Method, thrown: unknown): boolean {
