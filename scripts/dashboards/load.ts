@@ -116,6 +116,7 @@ export class Load {
       return this.#call('coder', 'recall', { query: pick(TOPICS) }, signal)
     })
     await Promise.allSettled(calls)
+    await this.#call('coder', 'remember', { records: [{ content: this.#sentence() }] })
   }
 
   async #importBatch(): Promise<void> {

@@ -216,7 +216,7 @@ function quotasConfig(ports: Ports): object {
     gateways: 1,
     webhook: { url: url(ports.receiver) },
     limits: {
-      'calls-a-caller': { of: 'calls', per: 'caller', window: '10s', limit: 180, soft: 0.8 },
+      'calls-a-caller': { of: 'calls', per: 'caller', window: '10s', limit: 120, soft: 0.8 },
       'records-of-imports': {
         ...{ of: 'records', per: 'caller', window: '10s', limit: 300, soft: 0.5 },
         callers: ['importer'],
@@ -225,7 +225,7 @@ function quotasConfig(ports: Ports): object {
         of: 'calls',
         per: 'role',
         window: '10s',
-        limit: 400,
+        limit: 220,
         roles: ['blue'],
         shadow: true,
       },
