@@ -8,6 +8,7 @@ import type { Method, ParamsOf } from '../../../src/protocol/methods.js'
 import type { Served } from '../../../src/protocol/serve.js'
 import type { LimitStanding } from '../../../src/protocol/usage.js'
 import { contextWithin } from '../../support/contexts.js'
+import { meets } from '../../support/meets.js'
 import { type Limited, limiterOf, MINUTE, QuotaLog, WallClock } from '../../support/quotas.js'
 
 const ALICE: Caller = {
@@ -87,7 +88,7 @@ describe('calls', () => {
     expect([count(all, 'ok'), count(all, -32006), reached]).toEqual([100, 900, 100])
   })
 
-  test('one that is refused says of what, how much, and until when', async () => {
+  test(`one that is refused says of what, how much, and until when ${meets('7/quota')}`, async () => {
     const clock = new WallClock('2027-03-10T12:00:18Z')
     const memory = limited({ quotas: [{ name: 'calls-a-minute', limit: 1 }], clock })
     await recall(memory)
