@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
+import { answered } from './quota-answered.js'
 
 /** One count in Redis that is to be changed. */
 export interface RemoteTake {
@@ -91,7 +92,7 @@ export interface RedisOptions {
   readonly lost: () => void
 }
 
-/** Resolves when it is connected, or when that has failed once; it goes on trying by itself. */
+/** Resolves when it is connected, or when that has failed once or took too long; it goes on trying by itself. */
 export async function connectRedis({
   url,
   connectTimeout,
@@ -111,7 +112,7 @@ export async function connectRedis({
   // Whoever asks is told by its own rejection; without a listener the process would end.
   client.on('error', () => {})
   client.on('close', lost)
-  await client.connect().catch(() => {})
+  await answered(client.connect(), connectTimeout)
   return countsOn(client)
 }
 

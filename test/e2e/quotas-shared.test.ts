@@ -146,15 +146,21 @@ describe('while Redis is away', () => {
     expect(await outcome(gateway)).toBe(0)
   })
 
-  test('a gateway starts, and takes it into use when it is there', async () => {
-    const redis = await startRedis()
-    await redis.stop()
-    const gateway = await start('one', { redis: redis.url })
-    expect(await passed([gateway], 60)).toBe(50)
-    await redis.start()
-    await until(isUp(gateway, 1))
-    expect(await passed([gateway], 60)).toBe(50)
-  })
+  test.each([
+    ['is not there', 'stop', 'start'],
+    ['answers nothing', 'pause', 'resume'],
+  ] as const)(
+    'a gateway starts where it %s, and takes it into use later',
+    async (_, away, back) => {
+      const redis = await startRedis()
+      await redis[away]()
+      const gateway = await start('one', { redis: redis.url })
+      expect(await passed([gateway], 60)).toBe(50)
+      await redis[back]()
+      await until(isUp(gateway, 1))
+      expect(await passed([gateway], 60)).toBe(50)
+    },
+  )
 
   test('its log says so once, without the password', async () => {
     const redis = await startRedis()
