@@ -45,7 +45,7 @@ const newId = createEventIds(systemClock, (size) => randomBytes(size))
 const lane = takeLane(join(folder, 'usage'), newId)
 const spool = new Spool({
   lane: () => lane,
-  files: systemFiles('normal'),
+  files: systemFiles(),
   durability: 'normal',
   segmentBytes: 8 << 20,
   maxBytes: 1 << 30,

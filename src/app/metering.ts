@@ -79,7 +79,7 @@ class Meter {
     )
     this.#spool = new Spool({
       lane,
-      files: systemFiles(config.durability),
+      files: systemFiles(),
       durability: config.durability,
       segmentBytes: SEGMENT_BYTES,
       maxBytes: usage.spool.maxBytes,

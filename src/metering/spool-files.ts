@@ -1,12 +1,5 @@
-import {
-  closeSync,
-  fdatasync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fdatasync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { type Segment, segmentsIn } from './lane.js'
@@ -28,28 +21,39 @@ export interface SpoolFiles {
 
 const datasync = promisify(fdatasync)
 
-export function systemFiles(durability: 'normal' | 'full'): SpoolFiles {
+export function systemFiles(): SpoolFiles {
+  /** Files whose names are not safe yet, with their folders. */
+  const unnamed = new Map<number, string>()
   return {
     create(path) {
       const file = openSync(path, 'ax', 0o600)
-      if (durability === 'full') syncFolder(dirname(path))
+      unnamed.set(file, dirname(path))
       return file
     },
     write: (file, bytes) => writeSync(file, bytes),
     truncate: (file, size) => ftruncateSync(file, size),
-    sync: (file) => datasync(file),
-    close: (file) => closeSync(file),
+    async sync(file) {
+      const folder = unnamed.get(file)
+      await datasync(file)
+      if (folder === undefined) return
+      await syncFolder(folder)
+      unnamed.delete(file)
+    },
+    close(file) {
+      unnamed.delete(file)
+      closeSync(file)
+    },
     remove: (path) => unlinkSync(path),
     list: segmentsIn,
   }
 }
 
 /** A new file survives only where its folder has been written too. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
   try {
-    fsyncSync(handle)
+    await folder.sync()
   } finally {
-    closeSync(handle)
+    await folder.close()
   }
 }

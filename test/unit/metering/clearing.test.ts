@@ -82,7 +82,7 @@ describe('clearing', () => {
     const told: (string | undefined)[] = []
     const spool = new Spool({
       lane: () => lane,
-      files: systemFiles('normal'),
+      files: systemFiles(),
       durability: 'normal',
       segmentBytes: 1e6,
       maxBytes: 1e6,

@@ -40,7 +40,7 @@ function spoolWith(said: Partial<SpoolOptions> = {}): { spool: Spool; told: Told
   const told: Told = { written: 0, lost: 0, failing: [] }
   const spool = new Spool({
     lane: () => lane,
-    files: systemFiles('normal'),
+    files: systemFiles(),
     durability: 'normal',
     segmentBytes: 1000,
     maxBytes: 100_000,
@@ -70,7 +70,7 @@ function linesIn({ folder: path }: Lane): string[] {
 
 /** Files that can be told to fail, each write after some bytes. */
 class Faulty implements SpoolFiles {
-  readonly #real = systemFiles('normal')
+  readonly #real = systemFiles()
   /** How many bytes of each write are taken; undefined: all. */
   room: number | undefined
   truncates = true
