@@ -60,17 +60,7 @@ export async function findKeys(
   const silent = new Set(addresses.length === 0 ? [] : absent.keys())
   const held = new Map<string, Located>()
   const look = async (address: Address) => {
-    const { owner } = address
-    const apart = keeping.filter((source) => !mixesOwners(source, owner))
-    const asked = apart.filter((source) => !needsOwner(source, owner))
-    if (owner === undefined) for (const { name } of apart.filter(needsOne)) silent.add(name)
-    const answers = await Promise.all(
-      asked.map((source) => findAt(parts, source, address, { ...options, context })),
-    )
-    for (const [index, { name }] of asked.entries()) {
-      if (answers[index] === undefined) silent.add(name)
-    }
-    const found = answers.flatMap((one) => one ?? [])
+    const found = await findAmong(parts, address, { ...options, context, keeping, silent })
     const [first, ...others] = ranked(found, address.owner)
     if (first === undefined) return
     if (address.owner === undefined) refuseSeveral(found)
@@ -81,8 +71,30 @@ export async function findKeys(
   return { held, silent: [...silent] }
 }
 
-function needsOne(source: Source): boolean {
-  return needsOwner(source, undefined)
+interface Among extends LookupOptions {
+  readonly context: Context
+  /** The upstreams that may hold keys. */
+  readonly keeping: readonly Source[]
+  /** Where those are added that did not say. */
+  readonly silent: Set<string>
+}
+
+/** What all of them hold at one key, as far as they say. */
+async function findAmong(
+  parts: Parts,
+  address: Address,
+  { keeping, silent, ...options }: Among,
+): Promise<readonly Located[]> {
+  const { owner } = address
+  const apart = keeping.filter((source) => !mixesOwners(source, owner))
+  const unasked = apart.filter((source) => needsOwner(source, owner))
+  if (owner === undefined) for (const { name } of unasked) silent.add(name)
+  const asked = apart.filter((source) => !needsOwner(source, owner))
+  const answers = await Promise.all(asked.map((source) => findAt(parts, source, address, options)))
+  for (const [index, { name }] of asked.entries()) {
+    if (answers[index] === undefined) silent.add(name)
+  }
+  return answers.flatMap((one) => one ?? [])
 }
 
 /** What one upstream holds at a key; undefined where it did not say. */

@@ -160,7 +160,9 @@ function whyStuck(
     return invalidParams(`"${tier.name}" lives at ${home.name}, which does not keep owners apart`)
   }
   if (needsOwner(home, holder(record))) {
-    return invalidParams(`"${tier.name}" lives at ${home.name}, which keeps records of owners alone`)
+    return invalidParams(
+      `"${tier.name}" lives at ${home.name}, which keeps records of owners alone`,
+    )
   }
   return undefined
 }

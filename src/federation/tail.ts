@@ -75,7 +75,11 @@ export class Tail {
     const { parts, interval, random } = this.#options
     for (const source of parts.layout().sources.filter(hasOthersEvents)) {
       if (isTailed(source)) this.#begin(source)
-      else this.#note(source.name, 'its events are everybody’s, and it is asked for one owner at a time')
+      else
+        this.#note(
+          source.name,
+          'its events are everybody’s, and it is asked for one owner at a time',
+        )
     }
     this.#timer = setTimeout(() => this.#turn(), interval * (0.8 + 0.4 * random())).unref()
   }
