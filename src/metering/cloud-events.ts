@@ -17,7 +17,7 @@ export interface CloudEventsOptions {
 }
 
 /** One CloudEvent 1.0 in structured JSON, as OpenMeter takes it: `data` holds what a meter can sum or group by. */
-export function cloudEvent(event: UsageEvent, options: CloudEventsOptions) {
+function cloudEvent(event: UsageEvent, options: CloudEventsOptions) {
   const owner = typeof event.owner === 'string' ? event.owner : undefined
   return {
     specversion: '1.0',

@@ -93,7 +93,7 @@ export function clean(text: string): string {
 }
 
 /** Hours since 1970. */
-export function hourOf(at: number): number {
+function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS)
 }
 

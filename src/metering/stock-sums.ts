@@ -39,7 +39,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /** The time between two instants by the day, in hours; none where the clock stands back. */
-export function hoursByDay(from: number, to: number): readonly DayHours[] {
+function hoursByDay(from: number, to: number): readonly DayHours[] {
   const days: DayHours[] = []
   for (let day = Math.floor(from / DAY_MS); day * DAY_MS < to; day++) {
     const begin = Math.max(from, day * DAY_MS)

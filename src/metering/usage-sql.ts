@@ -31,7 +31,7 @@ export interface Statement {
 }
 
 /** Whether a question is about what upstreams were asked; then the sums are those of asks. */
-export function asksUpstreams({ by, where }: UsageQuery): boolean {
+function asksUpstreams({ by, where }: UsageQuery): boolean {
   return by.includes('upstream') || where.upstream !== undefined
 }
 
