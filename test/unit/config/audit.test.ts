@@ -36,10 +36,10 @@ test.each([
   ['audit: { max_size: 10 }', 'audit.max_size: must be a size'],
   ['audit: { max_age: never }', 'audit.max_age: must be a duration'],
   ['audit: { on_failure: stop }', 'audit.on_failure: must be continue or refuse'],
-  ['audit: { path: gateway.db }', 'audit.path: is already the file of a database; name another'],
+  ['audit: { path: gateway.db }', /audit\.path: .*file/],
   [
     'audit: { path: ./x/../one.db }\nupstreams: { one: { store: sqlite, path: one.db } }',
-    'audit.path: is already the file of a database; name another',
+    /audit\.path: is already the file of/,
   ],
 ])('%s is refused', (section, problem) => {
   expect(() => auditOf(section)).toThrow(problem)
