@@ -1,7 +1,5 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { z } from 'zod'
-import { type Config, STATE_FILE } from './config.js'
-import { ConfigError } from './errors.js'
 import { lifetime, oneOf, size, strict, text, whole } from './values.js'
 
 /** The audit log: a file of JSON Lines, and those before it that are full or old. */
@@ -35,15 +33,4 @@ export function toAudit(file: z.output<typeof auditSchema>, dataDir: string): Au
     keep: file.keep,
     onFailure: file.on_failure,
   }
-}
-
-/** Throws where the file of the log is one that the gateway writes something else to. */
-export function refuseTakenAuditFile({ audit, dataDir, federation }: Config): void {
-  if (audit === undefined) return
-  const { upstreams } = federation
-  const stores = upstreams.flatMap(({ connect }) =>
-    connect.kind === 'store' ? [connect.path] : [],
-  )
-  if (![join(dataDir, STATE_FILE), ...stores].includes(audit.path)) return
-  throw new ConfigError(['audit', 'path'], 'is already the file of a database; name another')
 }

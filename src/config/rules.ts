@@ -1,14 +1,11 @@
 import { isIP } from 'node:net'
-import { basename, join } from 'node:path'
-import { refuseTakenAuditFile } from './audit.js'
 import { checkAuth } from './auth-rules.js'
-import { type Config, QUOTA_FILE, STATE_FILE, USAGE_FILE } from './config.js'
+import type { Config } from './config.js'
 import { ConfigError } from './errors.js'
 import { checkFederation } from './federation-rules.js'
 import { within } from './federations.js'
-import { refuseTakenKeyFile } from './signing.js'
-import { refuseTakenUsageFiles } from './usage.js'
-import { qualified, viewsOf } from './views.js'
+import { refuseSharedFiles } from './files.js'
+import { viewsOf } from './views.js'
 
 /** What one value of the configuration demands of another. Throws a `ConfigError` at the first that does not hold. */
 export function checkRules(config: Config): void {
@@ -17,10 +14,7 @@ export function checkRules(config: Config): void {
   checkAuth({ auth, tls: listen.tls })
   refuseTakenPath(listen.path)
   refuseSharedListener(config)
-  refuseSharedStores(config)
-  refuseTakenAuditFile(config)
-  refuseTakenKeyFile(config)
-  refuseTakenUsageFiles(config)
+  refuseSharedFiles(config)
   refuseMissingModel(config)
   for (const view of viewsOf(config)) within(view.path, () => checkFederation(view.config))
 }
@@ -62,30 +56,6 @@ function refuseSharedListener({ listen, admin }: Config): void {
 /** Whether what listens on one address would also take the connections to the other. */
 function covers(host: string, other: string): boolean {
   return host === other || host === '::' || (host === '0.0.0.0' && isIP(other) !== 6)
-}
-
-/** Federations have folders of their own, but paths may lead out of them. */
-function refuseSharedStores(config: Config): void {
-  const views = viewsOf(config)
-  const states = views.map((view) => join(view.config.dataDir, STATE_FILE))
-  const files = [QUOTA_FILE, USAGE_FILE].map((name) => join(config.dataDir, name))
-  const own = new Set([...states, ...files])
-  const holders = new Map<string, string>()
-  for (const view of views) {
-    for (const { name, connect } of view.config.federation.upstreams) {
-      if (connect.kind !== 'store') continue
-      const path = [...view.path, 'upstreams', name, 'path']
-      if (own.has(connect.path)) {
-        throw new ConfigError(
-          path,
-          `${basename(connect.path)} in data_dir is the gateway's own file; name another`,
-        )
-      }
-      const holder = holders.get(connect.path)
-      if (holder !== undefined) throw new ConfigError(path, `is already the file of ${holder}`)
-      holders.set(connect.path, qualified(view.name, name))
-    }
-  }
 }
 
 function refuseMissingModel({ summarize, models }: Config): void {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { z } from 'zod'
 import type { Config, UpstreamConfig } from './config.js'
 import { ConfigError } from './errors.js'
@@ -65,17 +64,6 @@ export function signsTokens(config: Config): boolean {
     upstreams.some(({ owner }) => owner === 'token') ||
     passed.some((serves) => serves.kind === 'upstream' && serves.owner === 'token')
   )
-}
-
-/** Throws where a store or the audit log is to be kept in the file of the keys. */
-export function refuseTakenKeyFile({ audit, dataDir, federation }: Config): void {
-  const own = join(dataDir, SIGNING_FILE)
-  const problem = `${SIGNING_FILE} in data_dir is the gateway's own file; name another`
-  if (audit?.path === own) throw new ConfigError(['audit', 'path'], problem)
-  for (const { name, connect } of federation.upstreams) {
-    if (connect.kind !== 'store' || connect.path !== own) continue
-    throw new ConfigError(['upstreams', name, 'path'], problem)
-  }
 }
 
 /** What `owner: token` demands of an upstream. */

@@ -1,6 +1,5 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type Config, USAGE_FILE } from './config.js'
 import { ConfigError } from './errors.js'
 import {
   duration,
@@ -171,19 +170,4 @@ function toCloudEvents(
   const { cloudevents: url, auth, type = 'a2m.call', subject = 'owner' } = file
   const { batch = 100, timeout = 10_000 } = file
   return { kind: 'cloud-events', name, url, bearer: auth?.bearer, type, subject, batch, timeout }
-}
-
-/** Throws where two things that write would write into one file. */
-export function refuseTakenUsageFiles({ usage: wanted, dataDir, audit, federation }: Config): void {
-  if (wanted === undefined) return
-  const stores = federation.upstreams.flatMap(({ connect }) =>
-    connect.kind === 'store' ? [connect.path] : [],
-  )
-  const taken = new Set([join(dataDir, USAGE_FILE), ...stores, ...(audit ? [audit.path] : [])])
-  for (const one of wanted.sinks) {
-    if (one.kind !== 'json-lines') continue
-    const path = ['usage', 'sinks', one.name, 'jsonl']
-    if (taken.has(one.path)) throw new ConfigError(path, 'is already a file of the gateway')
-    taken.add(one.path)
-  }
 }

@@ -69,8 +69,14 @@ describe('usage', () => {
       '{ sinks: { a: { cloudevents: "http://u:p@h/" } } }',
       'usage.sinks.a.cloudevents: must not carry a user or password',
     ],
-    ['{ sinks: { a: { jsonl: usage.db } } }', 'usage.sinks.a.jsonl: is already a file'],
-    ['{ sinks: { a: { jsonl: x }, b: { jsonl: ./x } } }', 'usage.sinks.b.jsonl: is already a file'],
+    [
+      '{ sinks: { a: { jsonl: usage.db } } }',
+      "usage.sinks.a.jsonl: usage.db in data_dir is the gateway's own file",
+    ],
+    [
+      '{ sinks: { a: { jsonl: x }, b: { jsonl: ./x } } }',
+      'usage.sinks.b.jsonl: is already the file of usage.sinks.a',
+    ],
   ])('%s is refused', (text, message) => {
     expect(() => load(`usage: ${text}`)).toThrow(message)
   })

@@ -226,6 +226,16 @@ federations: { trial: { upstreams: { b: { store: sqlite, path: a.db } } } }`,
     "upstreams.a.path: gateway.db in data_dir is the gateway's own file; name another",
   ],
   [
+    "a file of the whole gateway's as the store of a federation",
+    'upstreams: { a: { store: sqlite, path: a.db } }\nfederations: { trial: { upstreams: { b: { store: sqlite, path: ../signing-keys.json } } } }',
+    "federations.trial.upstreams.b.path: signing-keys.json in data_dir is the gateway's own file; name another",
+  ],
+  [
+    'the audit log as the store of a federation',
+    'audit: { path: trial/b.db }\nupstreams: { a: { store: sqlite, path: a.db } }\nfederations: { trial: { upstreams: { b: { store: sqlite, path: b.db } } } }',
+    'audit.path: is already the file of trial/b',
+  ],
+  [
     'a misspelt key in a federation',
     'federations: { trial: { tires: {} } }',
     'federations.trial.tires: unknown key; did you mean tiers?',
