@@ -99,6 +99,7 @@ class JwtSigner implements Signer {
   readonly #parts: SignerParts
   readonly #kept = new LRUCache<string, Kept>({ max: MOST_TOKENS })
   readonly #signing = new Map<string, Promise<string>>()
+  #turning: Promise<void> | undefined
   #key:
     | { readonly of: SigningKey; readonly ready: Promise<CryptoKey | KeyObject | Uint8Array> }
     | undefined
@@ -135,7 +136,15 @@ class JwtSigner implements Signer {
     return { body: JSON.stringify(publicKeys(keeper.ring)), maxAge }
   }
 
-  async turn(): Promise<void> {
+  /** However many ask for it at once, what was done is told once. */
+  turn(): Promise<void> {
+    this.#turning ??= this.#turn().finally(() => {
+      this.#turning = undefined
+    })
+    return this.#turning
+  }
+
+  async #turn(): Promise<void> {
     const { events } = this.#options
     try {
       if ((await this.#parts.keeper.turn()) === 'rotate') events.rotated()

@@ -175,13 +175,13 @@ describe('keys', () => {
     await signer.turn()
     expect(keysIn(signer)).toEqual([first, second])
     clock.pass(1)
-    await signer.turn()
+    await Promise.all([signer.turn(), signer.turn(), signer.turn()])
     const [current, next, retired] = keysIn(signer)
     expect([current, retired]).toEqual([second, first])
     expect([first, second]).not.toContain(next)
     expect(decodeProtectedHeader(await signer.token(VAULT, 'ben')).kid).toBe(second)
     expect(decodeProtectedHeader(old).kid).toBe(first)
-    expect(told).toContain('rotated')
+    expect(told.filter((what) => what === 'rotated')).toHaveLength(1)
   })
 
   test('that sign no more stay published until their last token has expired', async () => {
