@@ -35,7 +35,7 @@ export function createJsonLinesSink(options: JsonLinesOptions): Sink {
 }
 
 function append(options: JsonLinesOptions, events: readonly UsageEvent[]): void {
-  mkdirSync(dirname(options.path), { recursive: true })
+  mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 })
   const file = openSync(options.path, 'a', 0o600)
   let size: number
   try {

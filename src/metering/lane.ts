@@ -17,7 +17,7 @@ const SEGMENTS_A_RUN = 1_000_000_000
 
 /** Takes a folder for this process. Throws where it cannot be made or written, or where another process has it. */
 export function takeLane(folder: string, newId: () => string): Lane {
-  if (!existsSync(folder)) mkdirSync(folder)
+  if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
   const db = new Sqlite(join(folder, 'lane.db'), { timeout: 0 })
   try {
     return locked(db, folder, newId)

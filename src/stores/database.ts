@@ -40,7 +40,7 @@ function openToRead(path: string): Database {
 }
 
 function openToWrite({ path }: StoreOptions): Database {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   return new Sqlite(path)
 }
 

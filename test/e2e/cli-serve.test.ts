@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { CAPABILITIES } from '../../src/protocol/methods.js'
 import { ADMIN, emptyFolder, fileIn, LISTENING, Program, run } from '../support/gateway-process.js'
+import { until } from '../support/waiting.js'
 
 const QUIET = 'log: { level: silent }\nadmin: { port: 0 }\n'
 
@@ -53,6 +54,18 @@ describe('serve', () => {
     const second = serve(cwd)
     const recalled = await call(await second.told(LISTENING), 'recall', { query: 'deploy key' })
     expect(recalled).toMatchObject({ records: [{ id: ids[0], tier: 'semantic' }] })
+  })
+
+  test('what it makes folders for is for its own user alone', async () => {
+    const cwd = emptyFolder()
+    const sinks = 'usage: { sinks: { a: { jsonl: told/a.jsonl } } }\n'
+    const stores = 'upstreams: { a: { store: sqlite, path: stores/a.db } }\n'
+    const url = await serve(cwd, `${QUIET}${sinks}${stores}`).told(LISTENING)
+    await call(url, 'recall', { query: 'x' })
+    const data = join(cwd, 'data')
+    await until(() => readdirSync(data).includes('told'))
+    const modes = ['', 'usage', 'stores', 'told'].map((name) => statSync(join(data, name)).mode)
+    expect(modes.map((mode) => mode & 0o777)).toEqual([0o700, 0o700, 0o700, 0o700])
   })
 
   test('the curl that it prints works as it stands', async () => {

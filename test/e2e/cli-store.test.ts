@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CAPABILITIES } from '../../src/protocol/methods.js'
@@ -47,6 +47,14 @@ describe('over HTTP', () => {
     const recalled = await call(url, 'recall', { query: 'mine' })
     expect(recalled.result).toMatchObject({ records: [{ content: 'mine', tier: 'semantic' }] })
     expect(JSON.stringify(recalled.result)).not.toContain('owner')
+  })
+
+  test('a folder that it makes is for its own user alone', async () => {
+    const cwd = emptyFolder()
+    const args = ['store', '--path', 'made/here/a.db', '--http', '0']
+    await new Program(args, { cwd }).told(LISTENING)
+    const modes = ['made', 'made/here'].map((path) => statSync(join(cwd, path)).mode & 0o777)
+    expect(modes).toEqual([0o700, 0o700])
   })
 
   test(`with a token: its holder alone, for every owner, and as a gateway ${meets('8.3/authenticated')}`, async () => {

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeFolder } from '../../../src/app/folder.js'
@@ -15,6 +15,14 @@ test('a folder is made with those that it lies in, and made again without harm',
   await makeFolder(path)
   await makeFolder(path)
   expect(existsSync(path)).toBe(true)
+})
+
+test('every folder that is made is for this user alone, and one that is there stays as it is', async () => {
+  const before = statSync(folder.path).mode
+  await makeFolder(join(folder.path, 'a', 'b'))
+  const modes = ['a', 'a/b'].map((path) => statSync(join(folder.path, path)).mode & 0o777)
+  expect(modes).toEqual([0o700, 0o700])
+  expect(statSync(folder.path).mode).toBe(before)
 })
 
 test.each([
