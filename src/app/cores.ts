@@ -23,6 +23,7 @@ export async function openCores(config: Config, deps: AppDeps, closers: Closers)
   const shared = await openShared({ config, deps, upstreams, closers })
   const all: Core[] = []
   for (const part of parts) all.push(await openCore({ ...part, shared, deps, closers }))
+  shared.metering?.begin()
   return { ...shared, all }
 }
 

@@ -22,6 +22,8 @@ import { makeFolder } from './folder.js'
 
 /** What is done with the usage of calls, for all federations of a gateway together. */
 export interface Metering extends UsageSource {
+  /** Takes up the spool and what an earlier run has left in it: once the state in `data_dir` is held by this gateway, and before any call. */
+  begin(): void
   /** Has the usage of a call on disk when it resolves, if the disk takes it. Never rejects. */
   keep(report: CallReport): Promise<void> | undefined
   /** Why calls are refused at the moment, where the configuration says so. */
@@ -47,7 +49,7 @@ const SAY_EVERY_MS = 10_000
 /** Hours in which somebody must have called so that what is theirs is counted at night. */
 const OWNER_HOURS = 31 * 24
 
-/** Opens spool, ledger and sinks, and begins to clear what an earlier run has left; undefined where usage is not metered. */
+/** Makes spool, ledger and sinks ready to begin; undefined where usage is not metered. */
 export async function openMetering(parts: MeteringParts): Promise<Metering | undefined> {
   const { usage, dataDir } = parts.config
   if (usage === undefined || parts.deps.purpose === 'look') return undefined
@@ -107,11 +109,9 @@ class Meter {
   open(): Metering {
     const { closers, deps } = this.#parts
     closers.add(() => this.#close())
-    this.#spool.start()
-    this.#clearing.start()
-    void this.#deliver()
     const accounting = this.#accounting
     return {
+      begin: () => this.#begin(),
       keep: this.#keeping(),
       refusal: this.#usage.onFailure === 'stop' ? () => this.#refusal() : () => undefined,
       now: deps.clock.now,
@@ -129,6 +129,12 @@ class Meter {
         deps.log.warn({ source, reason }, 'the stock of an owner was not counted')
       },
     }
+  }
+
+  #begin(): void {
+    this.#spool.start()
+    this.#clearing.start()
+    void this.#deliver()
   }
 
   #keeping(): Metering['keep'] {

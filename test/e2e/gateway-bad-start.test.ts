@@ -128,7 +128,8 @@ describe('a start that fails says why in one line and ends with 1', () => {
   test('a data folder that another gateway uses', async () => {
     const cwd = emptyFolder()
     const gateway = await startGateway({}, { cwd })
-    await failsToStart(cwd, {}, /gateway\.db: another gateway is using it/)
+    const log = { level: 'info' }
+    await failsToStart(cwd, { log }, /gateway\.db: another gateway is using it/)
     expect(await gateway.remember({ content: 'the first one goes on' })).not.toBe('')
   })
 
