@@ -48,7 +48,10 @@ const HANDLERS: Handlers = {
 
 function refuseOther(protocol: string, { name, supported }: Naming): void {
   if (protocol === name || compatible(protocol, name)) return
-  const hint = supported.length > 1 ? '; the A2M-Protocol-Version header chooses another' : ''
-  const message = `this is ${name}, of ${supported.join(', ')}${hint}`
-  throw new A2mError('PROTOCOL_NOT_SUPPORTED', message, { supported })
+  const others = supported.filter((one) => one !== name).join(' or ')
+  const hint =
+    others === ''
+      ? ', and no other version is served here'
+      : `; to reach ${others}, name it in the header A2M-Protocol-Version`
+  throw new A2mError('PROTOCOL_NOT_SUPPORTED', `this is ${name}${hint}`, { supported })
 }

@@ -32,14 +32,25 @@ test('a client may ask for it by any name that is compatible', async () => {
 })
 
 test('asked for another it says every version that the header can choose', async () => {
-  const { served, reached } = setUp('a2m/0.2', ['a2m/0.1', 'a2m/0.2'])
+  const supported = ['a2m/0.1', 'a2m/0.2', 'a2m/0.3']
+  const { served, reached } = setUp('a2m/0.2', supported)
   const asked = served.call('memory/describe', { protocol: 'a2m/0.1' }, context)
   await expect(asked).rejects.toMatchObject({
     code: -32007,
-    message: expect.stringContaining('A2M-Protocol-Version'),
-    data: { supported: ['a2m/0.1', 'a2m/0.2'] },
+    message:
+      'this is a2m/0.2; to reach a2m/0.1 or a2m/0.3, name it in the header A2M-Protocol-Version',
+    data: { supported },
   })
   expect(reached).toEqual([])
+})
+
+test('where there is no other, it says that', async () => {
+  const asked = setUp('next', ['next']).served.call(
+    'memory/describe',
+    { protocol: 'a2m/0.1' },
+    context,
+  )
+  await expect(asked).rejects.toThrow(/^this is next, and no other version is served here$/)
 })
 
 test('every other call is the memory’s own', async () => {
