@@ -83,7 +83,7 @@ export class Limiter {
     return this.#turnedAway(charges, decision)
   }
 
-  #turnedAway(charges: readonly Charge[], { by, used }: Refused): Admission {
+  #turnedAway(charges: readonly Charge[], { by, used, share }: Refused): Admission {
     const { time, events } = this.#options
     const now = time.now()
     const charge = charges[by]
@@ -91,7 +91,7 @@ export class Limiter {
     events.refused(charge, used[by] ?? 0)
     return {
       kind: 'turned_away',
-      error: quotaExceeded(charge, used[by] ?? 0, now),
+      error: quotaExceeded(charge, share ?? { used: used[by] ?? 0 }, now),
       standings: charges.filter(isEnforced).map((other) => {
         const count = used[charges.indexOf(other)] ?? 0
         return other === charge

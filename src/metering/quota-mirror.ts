@@ -1,7 +1,7 @@
 import type { Charge } from './quota-charges.js'
 import { Counters } from './quota-counters.js'
 import type { Count } from './quota-keys.js'
-import { tooMuch } from './quota-store.js'
+import { type Share, tooMuch } from './quota-store.js'
 
 /** What a gateway knows of one count that it shares with others. */
 interface Counter {
@@ -62,6 +62,13 @@ export class Mirror {
     return tooMuch(charges, this.usedWithParts(charges))
   }
 
+  /** What this gateway may give of a limit by itself; undefined where the limit itself was used up before. */
+  shareOf(charge: Charge): Share | undefined {
+    const { known, taken } = this.of(charge)
+    if (known >= charge.quota.limit) return undefined
+    return { size: this.#partOf(charge), used: known + taken }
+  }
+
   /** Every count that others may not know of, in windows that are not over. */
   *owed(now: number): Iterable<Owed> {
     for (const [id, { span, counters }] of this.#counters.all()) {
@@ -73,7 +80,10 @@ export class Mirror {
   }
 
   #left(charge: Charge): number {
-    const { known, taken } = this.of(charge)
-    return Math.floor(Math.max(0, charge.quota.limit - known) / this.#gateways) - taken
+    return this.#partOf(charge) - this.of(charge).taken
+  }
+
+  #partOf(charge: Charge): number {
+    return Math.floor(Math.max(0, charge.quota.limit - this.of(charge).known) / this.#gateways)
   }
 }

@@ -5,7 +5,7 @@ import type { Charge } from './quota-charges.js'
 import { type Count, keyOf, lifeOf } from './quota-keys.js'
 import { Mirror } from './quota-mirror.js'
 import type { RemoteAnswer, RemoteCounts, RemoteTake } from './quota-redis.js'
-import type { Decision, QuotaStore, StoreEvents } from './quota-store.js'
+import type { Decision, QuotaStore, Refused, StoreEvents } from './quota-store.js'
 
 export interface SharedStoreOptions {
   readonly remote: RemoteCounts
@@ -38,7 +38,7 @@ export class SharedStore implements QuotaStore {
 
   /** Resolves when it is known whether the counts are there. */
   async open(): Promise<void> {
-    if (!(await this.#catchUp.first())) this.lost('it does not answer')
+    if (!(await this.#catchUp.first())) this.lost('it did not answer at the start')
   }
 
   async reserve(charges: readonly Charge[]): Promise<Decision> {
@@ -149,10 +149,14 @@ export class SharedStore implements QuotaStore {
     if (onFailure === 'closed') return { kind: 'undecided' }
     if (onFailure === 'open') return this.#taken(charges, (of) => this.#mirror.used(of))
     const by = this.#mirror.tooMuchForPart(charges)
-    if (by !== undefined) {
-      return { kind: 'refused', by, used: this.#mirror.usedWithParts(charges) }
-    }
+    if (by !== undefined) return this.#refusedAlone(charges, by)
     return this.#taken(charges, (of) => this.#mirror.usedWithParts(of))
+  }
+
+  #refusedAlone(charges: readonly Charge[], by: number): Refused {
+    const charge = charges[by]
+    const share = charge && this.#mirror.shareOf(charge)
+    return { kind: 'refused', by, used: this.#mirror.usedWithParts(charges), share }
   }
 
   #taken(charges: readonly Charge[], used: (of: readonly Charge[]) => readonly number[]): Decision {

@@ -13,6 +13,15 @@ export interface Refused {
   readonly kind: 'refused'
   readonly by: number
   readonly used: readonly number[]
+  /** Undefined where it is the limit itself that had no room. */
+  readonly share?: Share | undefined
+}
+
+/** What one of several gateways may give of a limit while it does not hear of the others. */
+export interface Share {
+  readonly size: number
+  /** What is used of the limit, as far as is known here; what others gave meanwhile is not in it. */
+  readonly used: number
 }
 
 /** The counts cannot be read, and nothing may be done without them. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Limiter } from '../../../src/metering/limiter.js'
 import { createQuota, type QuotaDefinition } from '../../../src/metering/quota.js'
 import type { Charge } from '../../../src/metering/quota-charges.js'
 import type {
@@ -9,7 +10,8 @@ import type {
   RemoteTake,
 } from '../../../src/metering/quota-redis.js'
 import { SharedStore, type SharedStoreOptions } from '../../../src/metering/quota-shared.js'
-import { spanAt } from '../../../src/metering/quota-window.js'
+import { StockRoom } from '../../../src/metering/quota-stock.js'
+import { QuotaTime, spanAt } from '../../../src/metering/quota-window.js'
 import { MINUTE, QuotaLog, quota, WallClock } from '../../support/quotas.js'
 import { until } from '../../support/waiting.js'
 
@@ -161,11 +163,46 @@ describe('while the counts are away', () => {
     expect(await takeAll(store)).toBe(29)
     const refused = await store.reserve([charge()])
     expect(refused).toMatchObject({ kind: 'refused', by: 0, used: [100] })
+    expect(refused).toHaveProperty('share', { size: 29, used: 70 })
     expect(log.of('store')).toEqual(['store down'])
     remote.mode = 'answers'
     await back(log)
     expect(remote.counts.get(KEY)).toBe(70)
     expect(await takeAll(store)).toBe(30)
+  })
+
+  test('a caller is told the share that is used up, and what is used of the limit', async () => {
+    const remote = new Remote()
+    const { store, log } = await storeOn(remote, { gateways: 3 })
+    remote.mode = 'refuses'
+    const limiter = new Limiter({
+      quotas: [],
+      store,
+      stock: new StockRoom(CLOCK),
+      time: new QuotaTime(CLOCK, 0),
+      events: log,
+    })
+    const dataOf = async (max: number) => {
+      const admission = await limiter.admit([charge(1, { limit: max })], async () => 0)
+      return admission.kind === 'turned_away' ? admission.error : admission.kind
+    }
+    expect([await dataOf(6), await dataOf(6)]).toEqual(['admitted', 'admitted'])
+    const refused = await dataOf(6)
+    expect(refused).toMatchObject({ data: { max: 6, share: 2, used: 2, asked: 1 } })
+    expect(refused).toHaveProperty('message', expect.stringContaining("this one's share, 2, of"))
+    remote.mode = 'answers'
+    await back(log)
+    expect(await dataOf(2)).not.toHaveProperty('data.share')
+    expect(await dataOf(2)).toMatchObject({ data: { max: 2, used: 2 } })
+  })
+
+  test('a limit that was used up before is told as that', async () => {
+    const remote = new Remote()
+    const { store } = await storeOn(remote)
+    await store.reserve([charge(100)])
+    remote.mode = 'refuses'
+    const refused = await store.reserve([charge()])
+    expect(refused).toEqual({ kind: 'refused', by: 0, used: [100], share: undefined })
   })
 
   test('two gateways together never pass a limit of which nothing was used', async () => {
