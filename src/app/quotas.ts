@@ -23,6 +23,7 @@ import { createQuotaMetrics, type QuotaMetrics } from '../telemetry/quota-metric
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { makeFolder } from './folder.js'
+import { storeEvents } from './quota-store-events.js'
 
 /** What limits are opened with. */
 export interface QuotaParts {
@@ -44,7 +45,7 @@ export async function openLimiter(parts: QuotaParts): Promise<Limiter | undefine
   if (wanted === undefined || wanted.limits.length === 0 || deps.purpose === 'look')
     return undefined
   const { clock } = deps
-  const metrics = createQuotaMetrics(metricRegistry, wanted.redis === undefined ? 'file' : 'redis')
+  const metrics = createQuotaMetrics(metricRegistry, wanted)
   const { store, since } = await openStore(parts, wanted.redis, metrics)
   return new Limiter({
     quotas: wanted.limits.map(createQuota),
@@ -94,7 +95,7 @@ async function openStore(
   metrics: QuotaMetrics,
 ): Promise<Opened> {
   const { config, deps, closers } = parts
-  const events = storeEvents(parts, metrics)
+  const events = storeEvents(redis, deps.log, metrics)
   if (redis !== undefined) return { store: await openShared(parts, redis, events), since: 0 }
   const file = await openFile(config)
   const store = new LocalStore({ file, clock: deps.clock, events })
@@ -126,20 +127,6 @@ async function openShared(
   lost.tell = () => store.lost('the connection is gone')
   closers.add(() => store.close())
   return store
-}
-
-function storeEvents({ config, deps }: QuotaParts, metrics: QuotaMetrics): StoreEvents {
-  const { log } = deps
-  const choice = config.quotas?.redis?.onFailure
-  const onFailure = choice === undefined ? {} : { on_failure: choice }
-  return {
-    alone: () => metrics.alone(),
-    store(state, reason) {
-      metrics.store(state)
-      if (state === 'up') log.info({}, 'the counts of quotas are kept again')
-      else log.warn({ ...onFailure, reason }, 'the counts of quotas are not kept')
-    },
-  }
 }
 
 function limiterEvents(

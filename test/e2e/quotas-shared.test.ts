@@ -172,7 +172,9 @@ describe('while Redis is away', () => {
     await gateway.stop()
     const { stderr } = gateway.program
     expect(stderr.match(/the counts of quotas are not kept/g)).toHaveLength(1)
-    expect(stderr).toContain('"on_failure":"local"')
+    expect(stderr).toContain('Redis is away: the counts of quotas are not kept')
+    expect(stderr).toContain(`"redis":"${new URL(redis.url).host}"`)
+    expect(stderr).toContain('"on_failure":"local","meanwhile":"this gateway gives its share')
     expect(stderr).not.toContain('canary-of-redis')
   })
 })
