@@ -2,10 +2,11 @@ import { text as readAll } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Decision, RoleVerdict } from '../app/can.js'
 import type { Config } from '../config/config.js'
+import { methodCalled, methodHint } from '../config/method-names.js'
 import { didYouMean } from '../config/values.js'
 import { checkParams } from '../protocol/checks.js'
 import { CODES } from '../protocol/errors.js'
-import { isMethod, METHOD_NAMES, type Method } from '../protocol/methods.js'
+import type { Method } from '../protocol/methods.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { Failure } from './failure.js'
 import { table } from './table.js'
@@ -72,10 +73,9 @@ async function can({ name, method, params, options }: Asked, terminal: Terminal)
 }
 
 function methodOf(written: string): Method {
-  const method = isMethod(written) ? written : `memory/${written}`
-  if (isMethod(method)) return method
-  const known = METHOD_NAMES.map((name) => name.slice('memory/'.length))
-  throw new Failure(2, `no method ${written} in A2M; ${didYouMean(written, known)}`)
+  const method = methodCalled(written)
+  if (method !== undefined) return method
+  throw new Failure(2, `no method ${written} in A2M; ${methodHint(written)}`)
 }
 
 function paramsOf<M extends Method>(method: M, written: string) {

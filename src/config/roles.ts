@@ -1,15 +1,12 @@
 import { z } from 'zod'
 import type { Grant, RoleDefinitions } from '../protocol/access.js'
 import { GATEWAY_ROLE } from '../protocol/memory.js'
-import { isMethod, METHOD_NAMES, type Method, SPECS } from '../protocol/methods.js'
-import type { AuthConfig } from './auth.js'
+import { SPECS } from '../protocol/methods.js'
 import type { Config } from './config.js'
 import { ConfigError, type Path } from './errors.js'
+import { toMethods } from './method-names.js'
 import { didYouMean, expected, oneOf, strict, text } from './values.js'
 import { viewsOf } from './views.js'
-
-/** Methods may be written without what all their names begin with. */
-const BEGINNING = 'memory/'
 
 const names = (what: string) =>
   z
@@ -41,20 +38,12 @@ function toGrant(
 ): Grant {
   return Object.freeze({
     role,
-    methods: methods && new Set(methods.map((name, index) => methodOf(role, name, index))),
+    methods: methods && new Set(toMethods(methods, ['roles', role, 'methods'])),
     tiers: tiers && new Set(tiers),
     upstreams: upstreams && new Set(upstreams),
     keyPrefixes: key_prefixes,
     access,
   })
-}
-
-function methodOf(role: string, written: string, index: number): Method {
-  const name = written.startsWith(BEGINNING) ? written : BEGINNING + written
-  if (isMethod(name)) return name
-  const known = METHOD_NAMES.map((method) => method.slice(BEGINNING.length))
-  const hint = didYouMean(name.slice(BEGINNING.length), known)
-  throw new ConfigError(['roles', role, 'methods', index], `there is no method ${written}; ${hint}`)
 }
 
 /** What roles demand of the rest, and the rest of them: names that exist, and nothing that one setting gives and another takes. */
@@ -68,7 +57,8 @@ export function checkRoles(config: Config): void {
   if (auth === undefined) {
     throw new ConfigError(['roles'], 'bind nobody where nobody is known; add auth')
   }
-  for (const { given, path } of rolesGiven(auth)) refuseUndefined(roles, given, path)
+  for (const { given, path } of [...rolesGiven(auth), ...rolesLimited(config)])
+    refuseUndefined(roles, given, path)
 }
 
 /** Where an upstream may tell its own tiers, nobody knows them yet. */
@@ -87,12 +77,20 @@ interface Given {
 }
 
 /** The roles that the configuration itself gives to callers; what tokens bring is not known before they come. */
-function rolesGiven({ keys, jwt, mtls }: AuthConfig): Given[] {
+function rolesGiven({ keys, jwt, mtls }: NonNullable<Config['auth']>): Given[] {
   return [
     ...keys.map(({ roles }, index) => ({ given: roles, path: ['auth', 'keys', index, 'roles'] })),
     ...jwt.map(({ roles }, index) => ({ given: roles, path: ['auth', 'jwt', index, 'roles'] })),
     ...(mtls === undefined ? [] : [{ given: mtls.roles, path: ['auth', 'mtls', 'roles'] }]),
   ]
+}
+
+/** A limit for a role that nobody can have would limit nobody. */
+function rolesLimited({ quotas }: Config): Given[] {
+  return (quotas?.limits ?? []).map(({ name, roles = [] }) => ({
+    given: roles,
+    path: ['quotas', 'limits', name, 'roles'],
+  }))
 }
 
 function checkMethods({ role, methods, access }: Grant): void {

@@ -105,7 +105,9 @@ function unknownKey(key: string, known: readonly string[]): string {
 /** What to say of a name that stands for nothing: the one that was probably meant, or all there are. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const best = nearest(name, known)
-  return best === undefined ? `there are ${known.join(', ')}` : `did you mean ${best}?`
+  return best === undefined
+    ? `there are ${[...new Set(known)].join(', ')}`
+    : `did you mean ${best}?`
 }
 
 function nearest(word: string, known: readonly string[]): string | undefined {

@@ -46,6 +46,15 @@ test('a limit with what it says, and the rest left open', () => {
   ])
 })
 
+test('methods with and without what all their names begin with', () => {
+  const some = { ...calls, methods: ['recall', 'memory/remember', 'session/list'] }
+  expect(load({ limits: { some } })?.limits[0]?.methods).toEqual([
+    'memory/recall',
+    'memory/remember',
+    'memory/session/list',
+  ])
+})
+
 test.each([
   ['minute', 60_000],
   ['hour', 3_600_000],
@@ -76,8 +85,8 @@ describe('what is refused, with its path', () => {
     ['no callers at all', { callers: [] }, 'callers: must not be empty; leave it out for all'],
     [
       'a method that is none',
-      { methods: ['remember'] },
-      'methods[0]: there is no method "remember"; write memory/recall and so on',
+      { methods: ['recall', 'memory/remembr'] },
+      'methods[1]: there is no method memory/remembr; did you mean remember?',
     ],
     [
       'a stock of a caller',
@@ -107,6 +116,11 @@ describe('what is refused, with its path', () => {
       'limits."a\\"b": a name is made of letters, digits, - and _, 64 at most',
     ],
     ['no limits', {}, 'limits: must be a mapping of names to settings'],
+    [
+      'limits of nothing',
+      { limits: {} },
+      'limits: limits nothing; write one, as { calls: { of: calls, per: caller, window: minute, limit: 600 } }, or leave quotas out',
+    ],
     [
       'another database',
       { ...redis, redis: 'http://x/' },

@@ -8,6 +8,7 @@ const PLACES = {
   tiers: { notes: { upstream: 'a' }, facts: { upstream: 'b' } },
 }
 
+const CALLS = { of: 'calls', per: 'caller', window: 'day', limit: 1 }
 const OPEN = { auth: { keys: [{ ...KEY, roles: [] }] } }
 
 function load(config: object) {
@@ -81,6 +82,16 @@ test.each<[string, object, string]>([
     'roles.agent.tiers[0]: there is no tier called procedural; there are notes, facts',
   ],
   [
+    'a tier that is none of those in any federation, each told once',
+    {
+      ...PLACES,
+      federations: { more: PLACES },
+      versions: { 'a2m/0.1': {}, 'a2m/0.2': { federation: 'more' } },
+      roles: { agent: { tiers: ['procedural'] } },
+    },
+    'roles.agent.tiers[0]: there is no tier called procedural; there are notes, facts',
+  ],
+  [
     'an upstream that does not exist',
     { ...PLACES, roles: { agent: { upstreams: ['vault'] } } },
     'roles.agent.upstreams[0]: there is no upstream called vault; there are a, b',
@@ -89,6 +100,11 @@ test.each<[string, object, string]>([
     'a role of a key that is not defined',
     { auth: { keys: [KEY] }, roles: { agents: {} } },
     'auth.keys[0].roles[0]: there is no role called agent; did you mean agents?',
+  ],
+  [
+    'a limit for a role that is not defined',
+    { quotas: { limits: { a: { ...CALLS, roles: ['gateway', 'agnt'] } } }, roles: { agent: {} } },
+    'quotas.limits.a.roles[1]: there is no role called agnt; did you mean agent?',
   ],
   [
     'writing in a role that reads',
