@@ -1,9 +1,11 @@
 import type { Config } from '../config/config.js'
+import type { QuotaConfig } from '../config/quotas.js'
 import type { VersionConfig } from '../config/versions.js'
 import { qualified } from '../config/views.js'
 import type { Readiness } from '../edge/health.js'
 import type { Core } from './core.js'
 import type { Cores } from './cores.js'
+import { quotaProblems } from './quota-problems.js'
 import { type Report, readinessOf, reportOf, upstreamStates } from './report.js'
 
 /** One version as the configuration has it. */
@@ -23,11 +25,13 @@ export interface GatewayReport {
   readonly federations: readonly (Report & { readonly federation: string })[]
   /** What tokens for owners call the gateway; undefined where no upstream is shown any. */
   readonly issuer: string | undefined
+  /** What limits callers. */
+  readonly quotas: readonly QuotaConfig[]
   /** What should be mended of the gateway itself. */
   readonly problems: readonly string[]
 }
 
-/** `faults` are those of servers that versions are passed on to. */
+/** `faults` are those of what is asked or written to beside the upstreams. */
 export function gatewayReport(
   config: Config,
   { all, signing }: Cores,
@@ -35,7 +39,8 @@ export function gatewayReport(
 ): GatewayReport {
   return {
     issuer: signing && config.signing.issuer,
-    problems: [...(signing?.problem() ?? []), ...faults],
+    quotas: config.quotas?.limits ?? [],
+    problems: [...(signing?.problem() ?? []), ...quotaProblems(config), ...faults],
     versions: config.versions.map(versionReport),
     federations: all.map((core) => ({
       federation: core.name,

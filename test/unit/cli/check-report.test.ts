@@ -61,7 +61,8 @@ const VERSION: VersionReport = {
 /** A gateway of one federation and one version, as it is without a word of versions. */
 function alone(report: Report): GatewayReport {
   const federations = [{ federation: 'default', ...report }]
-  return { versions: [VERSION], federations, issuer: 'https://acme.example', problems: [] }
+  const issuer = 'https://acme.example'
+  return { versions: [VERSION], federations, issuer, quotas: [], problems: [] }
 }
 
 test('upstreams are columns, capabilities rows, and every no has its reason', () => {
