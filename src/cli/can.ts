@@ -1,6 +1,7 @@
 import { text as readAll } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Decision, RoleVerdict } from '../app/can.js'
+import type { ApiKey } from '../config/api-key.js'
 import type { Config } from '../config/config.js'
 import { methodCalled, methodHint } from '../config/method-names.js'
 import { didYouMean } from '../config/values.js'
@@ -8,7 +9,9 @@ import { checkParams } from '../protocol/checks.js'
 import { CODES } from '../protocol/errors.js'
 import type { Method } from '../protocol/methods.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
-import { Failure } from './failure.js'
+import { Failure, SAID } from './failure.js'
+import { type Expiry, expired, expiryOf } from './key-expiry.js'
+import { SYSTEM } from './system.js'
 import { table } from './table.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
 import { list, owners } from './values.js'
@@ -26,6 +29,8 @@ in no file; say with --roles and --owner what the token would. Methods may be wr
 Examples:
   $ a2m-gateway can agent-a remember '{"records":[{"content":"x","key":"wf/1"}]}' --config gateway.yaml
   $ a2m-gateway can ann@example recall '{"query":"x","tier":"semantic"}' --roles reader --owner ann --config gateway.yaml
+
+A key that has expired may nothing; where one of its name is still good, the caller is asked about as if it had only that one.
 
 Exit codes: 0 it may, 1 it may not, 2 the configuration or the command line is wrong.
 `
@@ -66,10 +71,12 @@ async function can({ name, method, params, options }: Asked, terminal: Terminal)
     method,
     params: checked,
   })
-  const told = { name, method, decision }
+  const keys = options.roles === undefined ? keysOf(name, config) : []
+  const expiry = expiryOf(keys, SYSTEM.clock.now())
+  const told = { name, method, decision, expiry }
   if (options.json) say(stdout, JSON.stringify(asJson(told)))
   else say(stdout, ...asText(told, coloursFor(stdout, env)))
-  if (decision.error !== undefined) throw new Failure(1, `${name} may not`)
+  if (decision.error !== undefined || expiry?.state === 'over') throw new Failure(1, SAID)
 }
 
 function methodOf(written: string): Method {
@@ -88,45 +95,66 @@ function paramsOf<M extends Method>(method: M, written: string) {
 }
 
 /** Keys of one name are one caller's, and agree. */
-function personOf(name: string, { roles, owner }: CanOptions, { auth }: Config) {
+function personOf(name: string, { roles, owner }: CanOptions, config: Config) {
   if (roles !== undefined) {
     if (owner === undefined)
       throw new Failure(2, 'with --roles, say with --owner whose records it is about')
     return { name, roles, owner }
   }
   if (owner !== undefined) throw new Failure(2, '--owner is for the caller that --roles tells of')
-  const keys = auth?.keys ?? []
-  const key = keys.find((one) => one.name === name)
+  const [key] = keysOf(name, config)
   if (key !== undefined) return key
-  const names = [...new Set(keys.map((one) => one.name))]
+  throw new Failure(2, `no key in auth.keys is called ${name}; ${whoElse(name, config)}`)
+}
+
+function keysOf(name: string, { auth }: Config): readonly ApiKey[] {
+  return (auth?.keys ?? []).filter((one) => one.name === name)
+}
+
+function whoElse(name: string, { auth }: Config): string {
+  const names = (auth?.keys ?? []).map((one) => one.name)
   const hint = names.length === 0 ? 'the configuration has none' : didYouMean(name, names)
-  throw new Failure(2, `no key in auth.keys is called ${name}; ${hint}`)
+  if (auth === undefined || (auth.jwt.length === 0 && auth.mtls === undefined)) return hint
+  return `${hint}. Of a caller with a token or a certificate, say with --roles and --owner what it would bring`
 }
 
 interface Told {
   readonly name: string
   readonly method: Method
   readonly decision: Decision
+  readonly expiry: Expiry | undefined
 }
 
-function asJson({ name, method, decision: { error, roles } }: Told): object {
+/** A key that is over is refused with a 401, before any code of A2M. */
+function asJson({ name, method, decision: { error, roles }, expiry }: Told): object {
   const verdict =
-    error === undefined
-      ? { allowed: true }
-      : { allowed: false, code: error.code, message: error.message }
+    expiry?.state === 'over'
+      ? { allowed: false, message: expired(expiry) }
+      : error === undefined
+        ? { allowed: true }
+        : { allowed: false, code: error.code, message: error.message }
   return { caller: name, method, ...verdict, ...(roles === undefined ? {} : { roles }) }
 }
 
 function asText(told: Told, colours: ReturnType<typeof coloursFor>): string[] {
   const { error, roles } = told.decision
   const { green, red, dim } = colours
+  const { expiry } = told
+  if (expiry?.state === 'over') return [`${red('no')}: ${expired(expiry)}`]
   const first =
     error === undefined
       ? `${green('yes')}: ${whyAllowed(told)}`
       : `${red('no')}: ${error.code} ${nameOf(error.code)}: ${error.message}`
-  if (roles === undefined) return [first]
-  const rows = roles.map(({ role, lacks }) => [`  ${role}`, { text: reasonOf(lacks), paint: dim }])
-  return [first, ...table(rows)]
+  const rows = (roles ?? []).map(({ role, lacks }) => [
+    `  ${role}`,
+    { text: reasonOf(lacks), paint: dim },
+  ])
+  return [first, ...table(rows), ...(expiry === undefined ? [] : someExpired(expiry))]
+}
+
+function someExpired(expiry: Expiry): string[] {
+  const { ended, keys } = expiry
+  return ended.length === 0 ? [] : [`${ended.length} of its ${keys} keys ${expired(expiry)}`]
 }
 
 function whyAllowed({ name, method, decision: { roles } }: Told): string {

@@ -4,6 +4,9 @@ import { ConfigError } from '../config/errors.js'
 /** What a command ends with: 0 well, 1 something is wrong, 2 the configuration or the command line is. */
 export type ExitCode = 0 | 1 | 2
 
+/** The message of a failure that stdout has told of already. */
+export const SAID = ''
+
 /** A failure that people are told of in one line, without a stack. */
 export class Failure extends Error {
   readonly exitCode: ExitCode

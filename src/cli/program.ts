@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addCall } from './call.js'
 import { addCan } from './can.js'
 import { addCheck } from './check.js'
-import { type ExitCode, explain } from './failure.js'
+import { type ExitCode, explain, SAID } from './failure.js'
 import { addKeys } from './keys.js'
 import { addServe } from './serve.js'
 import { addStdio } from './stdio.js'
@@ -30,7 +30,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const { message, exitCode } = explain(thrown)
     const { red } = coloursFor(terminal.stderr, terminal.env)
-    say(terminal.stderr, `${red('a2m-gateway:')} ${message}`)
+    if (message !== SAID) say(terminal.stderr, `${red('a2m-gateway:')} ${message}`)
     return exitCode
   }
 }

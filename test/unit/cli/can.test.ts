@@ -23,6 +23,18 @@ const CONFIG = {
   tiers: { facts: { upstream: 'b' }, notes: { upstream: 'a' }, hidden: { upstream: 'b' } },
 }
 
+const OLD = '2001-01-01T00:00:00.000Z'
+const OLDER = '2000-01-01T00:00:00.000Z'
+
+/** The configuration with a key of `worker` for each end. */
+function aged(...ends: readonly string[]) {
+  const keys = ends.map((expires, index) => {
+    const worker = { name: 'worker', owner: 'ann', roles: ['reads', 'works'] }
+    return { ...worker, sha256: sha256(`${index}`), expires }
+  })
+  return { ...CONFIG, auth: { keys } }
+}
+
 function canBy(config: object, ...args: readonly string[]) {
   const cwd = emptyFolder()
   const file = join(cwd, fileIn(cwd, 'gateway.yaml', JSON.stringify(config)))
@@ -80,7 +92,7 @@ describe('a decision', () => {
       '  works  it does not have the tier "facts", it does not have the key "wf"',
       '',
     ])
-    expect(stderr).toBe('a2m-gateway: worker may not\n')
+    expect(stderr).toBe('')
   })
 
   test('of who shows a token is about what its roles and owner are said to be', async () => {
@@ -98,6 +110,38 @@ describe('a decision', () => {
     expect(stdout).toBe(
       'yes: no roles are defined, so that lost may call whatever it likes for its owner\n',
     )
+  })
+
+  test('is no where all keys of the name have expired', async () => {
+    const { code, stdout, stderr } = await canBy(aged(OLD, OLDER), 'worker', 'recall')
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: `no: expired at ${OLDER}, ${OLD}\n`,
+      stderr: '',
+    })
+    const json = await canBy(aged(OLD), 'worker', 'recall', '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      allowed: false,
+      message: `expired at ${OLD}`,
+    })
+  })
+
+  test('is yes where one of them is good, and says which are not', async () => {
+    const { code, stdout } = await canBy(aged(OLD, '2999-01-01T00:00:00.000Z'), 'worker', 'recall')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^yes: /)
+    expect(stdout).toContain(`\n1 of its 2 keys expired at ${OLD}\n`)
+  })
+
+  test('of an unknown name tells of callers with tokens where there may be some', async () => {
+    const jwt = [{ issuer: 'https://id.example', audience: 'a', jwks_file: 'keys.json' }]
+    const config = {
+      ...CONFIG,
+      auth: { ...CONFIG.auth, jwt: [{ ...jwt[0], algorithms: ['ES256'] }] },
+    }
+    const { code, stderr } = await canBy(config, 'nobody', 'recall')
+    expect(code).toBe(2)
+    expect(stderr).toContain('say with --roles and --owner what it would bring')
   })
 
   test('of tiers that upstreams tell is made without knowing them', async () => {
