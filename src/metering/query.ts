@@ -104,7 +104,9 @@ function refuseUnknown(params: URLSearchParams, known: ReadonlySet<string>): voi
 
 function readSpan(params: URLSearchParams, now: number): { from: number; to: number } {
   const from = instantOf('from', params, now) ?? now - DEFAULT_DAYS * DAY_MS
-  const to = instantOf('to', params, now) ?? now + 1
+  const until = instantOf('to', params, now)
+  const to = until ?? now + 1
+  if (until === undefined && to <= from) throw new QueryError('from: must be before now')
   if (to <= from) throw new QueryError('to: must be later than from')
   return { from, to }
 }

@@ -47,6 +47,7 @@ describe('a question about usage', () => {
     ['from=2026-13', 'from: must be a time'],
     ['to=2026-02-30', 'to: must be a time'],
     ['from=2026-03-02&to=2026-03-01', 'to: must be later than from'],
+    ['from=2999-01', 'from: must be before now'],
     ['from=1h&from=2h', 'from: may be given once'],
     ['limit=0', 'limit: must be a whole number from 1'],
     ['limit=1.5', 'limit: must be a whole number'],
