@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
+import { EVERY_OWNER } from '../config/api-key.js'
 import { newKey } from '../identity/keys.js'
 import { formatInstant } from '../protocol/time.js'
 import { SYSTEM } from './system.js'
@@ -10,16 +11,21 @@ interface NewOptions {
   readonly name: string
   readonly owner: string | readonly string[]
   readonly expires?: number
-  readonly roles: readonly string[]
+  /** `false` is `--no-roles`. */
+  readonly roles?: readonly string[] | false
   readonly json?: true
 }
 
 const EXAMPLES = `
 Examples:
   $ a2m-gateway keys new --name agent-a --owner agent-a
-  $ a2m-gateway keys new --name root --owner '*'                       may act for every owner
+  $ a2m-gateway keys new --name root --owner '*'                       may act for every owner; has no roles
   $ a2m-gateway keys new --name desk --owner ann,bob --expires 90d     may act for two, for a time
   $ a2m-gateway keys new --name outer --owner '*' --roles gateway      for a gateway in front of this one
+
+Roles are names until the configuration defines roles; then a key may do what its roles allow, and one without any nothing. A key
+wants none (--no-roles) where no roles are defined, or to be let in for nothing yet. The key of an admin needs a role that allows everything,
+such as "admin: {}", and --roles admin.
 
 To rotate a key: make one of the same name, owner and roles, put its entry beside the old one, send the gateway SIGHUP, give
 the caller the new key, then take the old entry out and send SIGHUP again. Entries of one name are one caller.
@@ -39,17 +45,23 @@ export function addKeys(program: Command, terminal: Terminal): void {
     )
     .option(
       '--expires <when>',
-      'a duration such as 90d, or an instant; without it the key is good until it is taken out',
+      'a duration such as 90d, a day such as 2027-01-31, at whose beginning in UTC it ends, or an instant; without it the key is good until it is taken out',
       instantFrom(SYSTEM.clock.now),
     )
-    .option('--roles <roles>', 'separated by commas', list, ['agent'])
+    .option(
+      '--roles <roles>',
+      'separated by commas; without it agent, and none for the owner "*"',
+      list,
+    )
+    .option('--no-roles', 'none: it may do nothing where the configuration has roles')
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXAMPLES)
     .action((options: NewOptions) => makeKey(options, terminal))
 }
 
 function makeKey(options: NewOptions, { stdout }: Terminal): void {
-  const { name, owner, roles, expires, json } = options
+  const { name, owner, expires, json } = options
+  const roles = rolesOf(options)
   const { key, sha256 } = newKey(randomBytes)
   const until = expires === undefined ? {} : { expires: formatInstant(expires) }
   const entry = { name, owner, sha256, roles, ...until }
@@ -66,6 +78,12 @@ function makeKey(options: NewOptions, { stdout }: Terminal): void {
     '',
     `    - ${inYaml(entry)}`,
   )
+}
+
+/** What a key for every owner is for, a name of agents does not say. */
+function rolesOf({ owner, roles }: NewOptions): readonly string[] {
+  if (roles === false) return []
+  return roles ?? (owner === EVERY_OWNER ? [] : ['agent'])
 }
 
 /** Texts are quoted, so that none is read as a number or a word of YAML. */

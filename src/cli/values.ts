@@ -15,6 +15,12 @@ export function something(written: string): string {
   return written
 }
 
+/** Reads what can stand in a header as it is. */
+export function headerValue(written: string): string {
+  if (/^[\x21-\x7e]+$/.test(written)) return written
+  throw new InvalidArgumentError('It is a name such as a2m/0.1, without spaces.')
+}
+
 /** Reads names that are separated by commas. */
 export function list(written: string): readonly string[] {
   const names = written.split(',').map((name) => name.trim())
@@ -33,14 +39,15 @@ export function owners(written: string): string | readonly string[] {
   return [first, ...rest]
 }
 
-/** Reads an instant, or how long from now it is; gives wall time in ms. */
+/** Reads an instant, a day, which begins in UTC, or how long from now it is; gives wall time in ms. */
 export function instantFrom(now: () => number): (written: string) => number {
   return (written) => {
     const span = lifetime.safeParse(written)
-    const instant = span.success ? now() + span.data : parseInstant(written)
+    const day = /^\d{4}-\d\d-\d\d$/.test(written) ? `${written}T00:00:00Z` : written
+    const instant = span.success ? now() + span.data : parseInstant(day)
     if (instant === undefined) {
       throw new InvalidArgumentError(
-        'It is a duration such as 90d or 12h, or 2027-01-31T00:00:00Z.',
+        'It is a duration such as 90d or 12h, a day such as 2027-01-31, or 2027-01-31T00:00:00Z.',
       )
     }
     if (instant <= now()) throw new InvalidArgumentError('It is in the past.')

@@ -52,7 +52,27 @@ test('several owners and an end, as a span or an instant', async () => {
   expect(JSON.parse(told.stdout).entry.expires).toBe('2999-01-30T23:00:00.000Z')
 })
 
+test('an end at the beginning of a day', async () => {
+  const args = ['keys', 'new', '--name', 'a', '--owner', 'a', '--expires', '2999-01-31', '--json']
+  const { entry } = JSON.parse((await runHere(args)).stdout)
+  expect(entry.expires).toBe('2999-01-31T00:00:00.000Z')
+})
+
+test.each<[string, string[], string[]]>([
+  ['ann', [], ['agent']],
+  ['*', [], []],
+  ['ann', ['--no-roles'], []],
+  ['*', ['--roles', 'admin'], ['admin']],
+])('the roles of a key for %s with %j', async (owner, options, roles) => {
+  const args = ['keys', 'new', '--name', 'a', '--owner', owner, ...options]
+  const [told, json] = [await runHere(args), await runHere([...args, '--json'])]
+  expect(JSON.parse(json.stdout).entry.roles).toEqual(roles)
+  expect(told.stdout).toContain(`roles: ${JSON.stringify(roles)} }`)
+})
+
 test.each([
+  ['--expires', '2999-02-30', 'a day such as 2027-01-31'],
+  ['--expires', '2001-01-01', 'in the past'],
   ['--owner', 'ann,*', '"*" is every owner, and stands alone'],
   ['--owner', 'ann,ann', 'stands twice'],
   ['--expires', '2001-01-01T00:00:00Z', 'in the past'],
