@@ -5,6 +5,7 @@ import { reloadOnSignal, stopOnSignals } from './signals.js'
 const code = await run(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
+  pid: process.pid,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,

@@ -3,18 +3,21 @@ import type { Addresses } from '../app/gateway.js'
 import type { Config } from '../config/config.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { reloadWhenAsked } from './reload.js'
-import { onListener, orClose, serveUntilStopped } from './server.js'
+import { onListener, orClose, sayPid, serveUntilStopped } from './server.js'
 import { depsFor } from './system.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
+import { curlOf } from './try-line.js'
 import { port } from './values.js'
 
 const EXAMPLES = `
 Ready means: "listening on http://HOST:PORT/" and "admin on http://HOST:PORT/" on stderr, and GET /health/ready says 200.
 SIGHUP reads the configuration again: keys, issuers, roles and certificates are replaced without dropping a connection.
 SIGTERM and SIGINT let calls under way finish, within limits.shutdown_timeout; a second signal ends at once.
+Signals are for the process whose pid is printed. npx and npm pass none on: under a supervisor, have it run node itself, as below.
 
 Examples:
   $ a2m-gateway serve
+  $ exec node dist/cli/main.js serve --config gateway.yaml    in the script that a supervisor runs
   $ a2m-gateway serve --port 0                          a free port
   $ a2m-gateway serve --config gateway.yaml
 `
@@ -35,6 +38,7 @@ async function serve(options: ConfigOptions, terminal: Terminal): Promise<void> 
   const app = await openApp(config, deps)
   if (options.config !== undefined) reloadWhenAsked(app, options, { terminal, log: deps.log })
   announce(await orClose(app, app.listen()), config, terminal)
+  sayPid(options.config === undefined ? 'stop' : 'reload and stop', terminal)
   await serveUntilStopped(onListener(app), config.limits.shutdownTimeout, terminal)
 }
 
@@ -42,8 +46,5 @@ function announce({ listen, admin }: Addresses, config: Config, { stderr, env }:
   const { bold, dim } = coloursFor(stderr, env)
   say(stderr, `listening on ${bold(listen.url)}`)
   if (admin !== undefined) say(stderr, `admin on ${bold(admin.url)}`)
-  const key = config.auth === undefined ? '' : "-H 'authorization: Bearer KEY' "
-  const url = new URL(config.listen.path, listen.url)
-  const body = '{"jsonrpc":"2.0","id":1,"method":"memory/describe","params":{}}'
-  say(stderr, dim(`try: curl -s ${url} -H 'content-type: application/json' ${key}-d '${body}'`))
+  say(stderr, dim(`try: ${curlOf(new URL(config.listen.path, listen.url), config.auth)}`))
 }

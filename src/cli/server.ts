@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { Failure } from './failure.js'
-import { say, type Terminal } from './terminal.js'
+import { coloursFor, say, type Terminal } from './terminal.js'
 
 /** Something that serves until it is closed. */
 export interface Serving {
@@ -32,6 +32,16 @@ export async function serveUntilStopped(
   } finally {
     clearTimeout(timer)
   }
+}
+
+const SIGNALS = {
+  stop: 'SIGTERM stops',
+  'reload and stop': 'SIGHUP reads the configuration again, SIGTERM stops',
+} as const
+
+/** Says which process signals are to be sent to, and what they do. */
+export function sayPid(signals: keyof typeof SIGNALS, { stderr, env, pid }: Terminal): void {
+  say(stderr, coloursFor(stderr, env).dim(`pid ${pid}: ${SIGNALS[signals]}`))
 }
 
 interface Closable {

@@ -6,7 +6,7 @@ import { RETENTION } from '../events/log.js'
 import { METRICS, type Metric } from '../stores/metric.js'
 import { createLog } from '../telemetry/logs.js'
 import { Failure } from './failure.js'
-import { onListener, onStdio, orClose, serveUntilStopped } from './server.js'
+import { onListener, onStdio, orClose, sayPid, serveUntilStopped } from './server.js'
 import { SYSTEM } from './system.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
 import { count, list, port, sha256 } from './values.js'
@@ -27,7 +27,7 @@ const EXAMPLES = `
 The first of --tiers takes records that name none. The holder of the token may act for every owner, and over HTTP a store
 keeps owners apart only where there is one; without it, the store is open to this machine and to no other. Over stdio the
 caller is taken at its word. The width of the first vector is that of all later ones; how they are compared, cosine unless
---metric says otherwise, is kept in the file.
+--metric says otherwise, is kept in the file. Signals are for the process whose pid is printed: npx passes none on.
 
 Examples:
   $ a2m-gateway store --path facts.db --http 9001 --tiers semantic,procedural
@@ -91,4 +91,5 @@ async function listen(app: StoreApp, options: StoreCommand, terminal: Terminal):
   const { stderr, env } = terminal
   const { url } = await orClose(app, app.listen(options.host, options.http ?? 0))
   say(stderr, `listening on ${coloursFor(stderr, env).bold(url)}`)
+  sayPid('stop', terminal)
 }

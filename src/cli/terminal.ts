@@ -7,6 +7,8 @@ export type Colours = ReturnType<typeof pico.createColors>
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  /** Of the process itself, which signals are for: a program that has started it may not pass them on. */
+  readonly pid: number
   readonly stdin: Readable
   readonly stdout: Writable
   readonly stderr: Writable

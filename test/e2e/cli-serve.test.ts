@@ -68,6 +68,14 @@ describe('serve', () => {
     expect(modes.map((mode) => mode & 0o777)).toEqual([0o700, 0o700, 0o700, 0o700])
   })
 
+  test('it says which process signals are for, and what they do', async () => {
+    const gateway = serve(emptyFolder())
+    const pid = await gateway.told(
+      /^pid (\d+): SIGHUP reads the configuration again, SIGTERM stops$/m,
+    )
+    expect(Number(pid)).toBe(gateway.child.pid)
+  })
+
   test('the curl that it prints works as it stands', async () => {
     const gateway = serve(emptyFolder())
     await gateway.told(/^(try: )/m)

@@ -49,10 +49,11 @@ describe('over HTTP', () => {
     expect(JSON.stringify(recalled.result)).not.toContain('owner')
   })
 
-  test('a folder that it makes is for its own user alone', async () => {
+  test('it says which process it is; a folder that it makes is for its own user alone', async () => {
     const cwd = emptyFolder()
     const args = ['store', '--path', 'made/here/a.db', '--http', '0']
-    await new Program(args, { cwd }).told(LISTENING)
+    const program = new Program(args, { cwd })
+    expect(Number(await program.told(/^pid (\d+): SIGTERM stops$/m))).toBe(program.child.pid)
     const modes = ['made', 'made/here'].map((path) => statSync(join(cwd, path)).mode & 0o777)
     expect(modes).toEqual([0o700, 0o700])
   })

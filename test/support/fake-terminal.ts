@@ -25,6 +25,7 @@ export async function runHere(argv: readonly string[], faked: Faked = {}): Promi
   const code = await run(argv, {
     env,
     cwd,
+    pid: 1,
     stdin,
     stdout,
     stderr,
