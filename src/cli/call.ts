@@ -2,15 +2,18 @@ import { text as readAll } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import { CODES } from '../protocol/errors.js'
 import { isMethod, METHOD_NAMES } from '../protocol/methods.js'
+import { PROTOCOL } from '../protocol/versions.js'
+import { type CertificateFiles, secureContextOf } from './certificates.js'
 import { Failure } from './failure.js'
 import { pretty } from './pretty.js'
 import { type Reply, request } from './request.js'
 import { coloursFor, say, type Terminal } from './terminal.js'
-import { seconds } from './values.js'
+import { headerValue, seconds } from './values.js'
 
-interface CallOptions {
+interface CallOptions extends CertificateFiles {
   readonly url?: string
   readonly token?: string
+  readonly protocol: string
   readonly timeout: number
   readonly json?: true
 }
@@ -25,6 +28,8 @@ Examples:
   $ a2m-gateway call remember '{"records":[{"content":"the deploy key rotates every 90 days"}]}'
   $ a2m-gateway call recall '{"query":"deploy key","limit":3}' --json | jq -r '.records[].content'
   $ A2M_URL=https://memory.example/ A2M_TOKEN=... a2m-gateway call timeline '{"limit":10}'
+  $ a2m-gateway call describe --url https://memory.example:8443/ --cert me.pem --key me.key --ca ca.pem
+  $ a2m-gateway call describe --protocol a2m/0.2
 
 Exit codes: 0 a result, 1 an error or no answer, 2 the command line is wrong.
 `
@@ -37,7 +42,18 @@ export function addCall(program: Command, terminal: Terminal): void {
     .argument('<method>', 'such as memory/recall, or recall')
     .argument('[params]', 'a JSON object', '{}')
     .option('--url <url>', `the server; $A2M_URL, or ${DEFAULT_URL}, without it`)
-    .option('--token <token>', 'the API key; $A2M_TOKEN without it, which other users cannot see')
+    .option(
+      '--token <token>',
+      'a key or token; $A2M_TOKEN without it, which other users cannot see',
+    )
+    .option('--cert <file>', 'PEM: the certificate to show, with --key')
+    .option('--key <file>', 'PEM: its private key')
+    .option('--ca <file>', 'PEM: the authority of the server, where it is a private one')
+    .addOption(
+      new Option('--protocol <version>', 'the version to ask for, as the header names it')
+        .argParser(headerValue)
+        .default(PROTOCOL),
+    )
     .addOption(
       new Option('--timeout <seconds>', 'how long to wait')
         .argParser(seconds)
@@ -57,11 +73,14 @@ interface Asked {
 }
 
 async function call({ method, params, options }: Asked, terminal: Terminal): Promise<void> {
-  const { env, stdin, stdout } = terminal
+  const { env, cwd, stdin, stdout } = terminal
   const written = params === '-' ? await readAll(stdin) : params
+  const url = urlOf(options.url ?? (env['A2M_URL'] || DEFAULT_URL))
   const reply = await request({
-    url: urlOf(options.url ?? (env['A2M_URL'] || DEFAULT_URL)),
+    url,
     token: options.token ?? (env['A2M_TOKEN'] || undefined),
+    secure: await secureContextOf(options, { url, cwd }),
+    protocol: options.protocol,
     method,
     params: checked(written),
     timeout: options.timeout,

@@ -23,7 +23,7 @@ export const FORBIDDEN = refusalReply(
 )
 export const UNAUTHORIZED = refusalReply(
   401,
-  'unauthorized: send a valid key as "Authorization: Bearer KEY"',
+  'unauthorized: send a valid credential (a key or token as "Authorization: Bearer KEY", or a certificate where clients have some)',
   { 'www-authenticate': 'Bearer' },
 )
 export const NOT_FOUND = refusalReply(404, 'not found')

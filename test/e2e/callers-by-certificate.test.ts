@@ -35,7 +35,7 @@ const tlsOf = ({ server, authority }: World) => ({
   ca: authority.certFile,
 })
 
-function start(made: World, rest: object = {}): Promise<Gateway> {
+function start(made: World, rest: object = {}, more: object = {}): Promise<Gateway> {
   return startGateway(
     {
       listen: { port: 0, tls: tlsOf(made) },
@@ -44,6 +44,7 @@ function start(made: World, rest: object = {}): Promise<Gateway> {
         mtls: { owner: 'san_uri', strip: 'spiffe://acme.example/agent/', roles: ['agent'] },
         ...rest,
       },
+      ...more,
     },
     { cwd: made.folder },
   )
@@ -77,6 +78,43 @@ test('a caller with a certificate of ours has its own records; everyone else get
   const answers = await Promise.all(nobody.map((one) => one.call('memory/describe')))
   expect(answers[0]?.status).toBe(401)
   for (const answer of answers) expect(answer).toEqual(answers[0])
+})
+
+test('the log says at debug why a certificate is nobody’s, by common names alone', async () => {
+  const made = world()
+  const { authority, folder } = made
+  const gateway = await start(made, {}, { log: { level: 'debug' } })
+  const show = async ({ cert, key }: Pair) => {
+    const caller = new HttpsCaller(gateway.url, { ca: authority.cert, cert, key })
+    expect((await caller.call('memory/describe')).status).toBe(401)
+  }
+  const others = new Authority(folder, 'theirs')
+  await show(others.issue({ name: 'stranger', alternatives: ['URI:spiffe://canary'] }))
+  await show(authority.issue({ name: 'late', days: -1 }))
+  await show(authority.issue({ name: 'ownerless', alternatives: ['DNS:canary'] }))
+  await show(authority.issue({ name: 'twisted', alternatives: [`DNS:canary, ${OURS}ann`] }))
+  await new HttpsCaller(gateway.url, { ca: authority.cert }).call('memory/describe')
+  await gateway.stop()
+  const { stderr } = gateway.program
+  const lines = stderr.split('\n').filter((line) => line.includes('refused a certificate'))
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      reason: expect.stringMatching(/^is not vouched for: [A-Z_]+$/),
+      subject: 'stranger',
+      issuer: 'theirs',
+    }),
+    expect.objectContaining({ reason: 'is not vouched for: CERT_HAS_EXPIRED', subject: 'late' }),
+    expect.objectContaining({
+      reason: 'names no owner: it has no san_uri',
+      subject: 'ownerless',
+      issuer: 'ours',
+    }),
+    expect.objectContaining({
+      reason: expect.stringMatching(/^(has alternative names that|names no owner)/),
+      subject: 'twisted',
+    }),
+  ])
+  expect(stderr).not.toContain('canary')
 })
 
 test('a bearer credential counts before the certificate, for good and for ill', async () => {
@@ -143,4 +181,29 @@ test('files that cannot be used keep it from starting, and are named', async () 
   expect(await problem({ cert: certFile, key: certFile })).toBe(
     `listen.tls.key: ${certFile} holds no private key in PEM`,
   )
+})
+
+test('`call` shows a certificate, and says what to do where it does not know the authority', async () => {
+  const made = world()
+  const gateway = await start(made)
+  const { certFile, keyFile } = made.authority.issue({
+    name: 'ann',
+    alternatives: [`${OURS}ann`],
+  })
+  const call = (...args: readonly string[]) =>
+    run(['call', 'describe', '--url', gateway.url, ...args], { cwd: made.folder })
+  const ca = ['--ca', made.authority.certFile]
+  const known = await call(...ca, '--cert', certFile, '--key', keyFile)
+  expect(known).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(known.stdout)).toMatchObject({ protocol: 'a2m/0.1' })
+
+  const nobody = await call(...ca)
+  expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('a valid credential') })
+  const stranger = await call('--token', keyOf('desk'))
+  expect(stranger).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('NODE_EXTRA_CA_CERTS=ca.pem'),
+  })
+  const others = await call(...ca, '--cert', certFile, '--key', made.server.keyFile)
+  expect(others).toMatchObject({ code: 2, stderr: expect.stringContaining('--cert, --key, --ca') })
 })

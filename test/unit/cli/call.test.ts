@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { runHere } from '../../support/fake-terminal.js'
@@ -15,10 +15,16 @@ async function answering(
   headers = {},
 ): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = []
-  const server: Server = createServer(async (request, response) => {
+  const url = await serving(async (request, response) => {
     seen.push({ headers: request.headers, body: await text(request) })
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
   })
+  return { url, seen }
+}
+
+/** Its URL. */
+async function serving(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()
@@ -26,7 +32,7 @@ async function answering(
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('not on a port')
-  return { url: `http://127.0.0.1:${address.port}/`, seen }
+  return `http://127.0.0.1:${address.port}/`
 }
 
 const result = (json: string): string => `{"jsonrpc":"2.0","id":1,"result":${json}}`
@@ -65,6 +71,28 @@ test('takes params from stdin, URL and token from the environment', async () => 
   expect(seen[0]?.headers.authorization).toBe('Bearer hush')
 })
 
+test('--protocol is the version that the header asks for', async () => {
+  const { url, seen } = await answering(200, result('{}'))
+  await runHere(['call', 'describe', '--url', url, '--protocol', 'a2m/0.2'])
+  expect(seen[0]?.headers).toMatchObject({ 'a2m-protocol-version': 'a2m/0.2' })
+})
+
+describe('ends with 2 and says what is wrong with', () => {
+  const folder = new URL('.', import.meta.url).pathname
+  test.each([
+    [['--protocol', 'a b'], 'It is a name such as a2m/0.1, without spaces.'],
+    [['--cert', 'call.test.ts'], 'a certificate is shown with its key: give both --cert and --key'],
+    [['--ca', 'none.pem'], `${folder}none.pem cannot be read (ENOENT)`],
+    [['--ca', 'pretty.test.ts'], `${folder}pretty.test.ts is no PEM file`],
+    [['--ca', 'x.pem', '--url', 'http://127.0.0.1/'], 'certificates are for https:// addresses'],
+  ])('%j', async (args, message) => {
+    const told = await runHere(['call', 'describe', '--url', 'https://127.0.0.1:9/', ...args], {
+      cwd: folder,
+    })
+    expect(told).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+  })
+})
+
 describe('ends with 1 and says what to do', () => {
   test('an error of the protocol, with its name and data', async () => {
     const error = '{"code":-32003,"message":"not declared","data":{"capability":"keys"}}'
@@ -89,7 +117,11 @@ describe('ends with 1 and says what to do', () => {
   test.each([
     [200, 'Hello', 'what answered there does not speak A2M'],
     [200, '{"jsonrpc":"2.0","id":1}', 'what answered there does not speak A2M'],
-    [401, '{}', 'the server wants a valid API key; give one with --token or $A2M_TOKEN'],
+    [
+      401,
+      '{}',
+      'the server wants a valid credential: give a key or token with --token or $A2M_TOKEN, or a certificate with --cert and --key',
+    ],
     [405, '', 'there is no A2M endpoint at this path; see listen.path of the server'],
     [413, '', 'the params are larger than the server takes; see limits.body_bytes of the server'],
   ])('status %d and %j', async (status, body, message) => {
@@ -110,6 +142,27 @@ describe('ends with 1 and says what to do', () => {
       stderr: `a2m-gateway: ${url} answered with HTTP status 307\n`,
     })
     expect(target.seen).toEqual([])
+  })
+
+  test('a token that no header can hold', async () => {
+    const { url } = await answering(200, result('{}'))
+    const { code, stderr } = await runHere(['call', 'describe', '--url', url, '--token', 'a\nb'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('the token holds characters that no header may')
+  })
+
+  test('an answer that is cut off', async () => {
+    const { url } = await answering(200, '{', { 'content-length': 100 })
+    const { code, stderr } = await runHere(['call', 'describe', '--url', url])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/: the connection broke\n$/)
+  })
+
+  test('an answer that does not end', async () => {
+    const url = await serving((_, response) => void response.write('{'))
+    const { code, stderr } = await runHere(['call', 'describe', '--url', url, '--timeout', '0.3'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/: nothing came within 0\.3 s\n$/)
   })
 
   test('nothing listens', async () => {
