@@ -7,7 +7,7 @@ import type { Access } from '../protocol/access.js'
 import { A2mError, CODES } from '../protocol/errors.js'
 import type { Caller, Scope } from '../protocol/memory.js'
 import type { AuditEntry } from '../telemetry/audit-log.js'
-import type { AuditOptions } from '../telemetry/with-audit.js'
+import { type AuditOptions, limitOf } from '../telemetry/with-audit.js'
 import type { Metering } from './metering.js'
 
 export interface LeaveParts {
@@ -21,10 +21,13 @@ export interface LeaveParts {
 }
 
 type Tokens = Pick<Signer, 'token'>
-type LeaveFor = (caller: Caller) => Promise<Leave>
+type LeaveFor = (caller: Caller, trace: string) => Promise<Leave>
 
 /** Who is let through to the server of a version, with what is shown there. Without a signer no tokens are. */
-export function createLeaves(parts: LeaveParts, signer: Tokens | undefined): LeaveFor {
+export function createLeaves(
+  parts: LeaveParts,
+  signer: Tokens | undefined,
+): (caller: Caller) => Promise<Leave> {
   const { limiter, metering } = parts.shared
   const bearerFor = createBearers(parts, signer)
   return async (caller) => {
@@ -41,10 +44,10 @@ export function createLeaves(parts: LeaveParts, signer: Tokens | undefined): Lea
  */
 export function auditedLeaves(inner: LeaveFor, version: string, options: AuditOptions): LeaveFor {
   const { audit, onFailure } = options
-  return async (caller) => {
-    const who = { caller: caller.name, roles: caller.roles, version }
+  return async (caller, trace) => {
+    const who = { trace, caller: caller.name, roles: caller.roles, version }
     if (audit.failing && onFailure === 'refuse') throw new Denied(unaudited())
-    const leave = await inner(caller).catch((thrown: unknown) => {
+    const leave = await inner(caller, trace).catch((thrown: unknown) => {
       audit.write({ ...who, ...endOf(thrown) })
       throw thrown
     })
@@ -54,8 +57,10 @@ export function auditedLeaves(inner: LeaveFor, version: string, options: AuditOp
 }
 
 function endOf(thrown: unknown): AuditEntry {
-  const code = thrown instanceof Denied ? thrown.error.code : CODES.INTERNAL_ERROR
-  return { outcome: code === CODES.INTERNAL_ERROR ? 'failed' : 'refused', code }
+  if (!(thrown instanceof Denied)) return { outcome: 'failed', code: CODES.INTERNAL_ERROR }
+  const { code } = thrown.error
+  const outcome = code === CODES.INTERNAL_ERROR ? 'failed' : 'refused'
+  return { outcome, code, limit: limitOf(thrown.error) }
 }
 
 function unaudited(): A2mError {

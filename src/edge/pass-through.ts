@@ -21,6 +21,7 @@ import {
   TOO_LARGE,
 } from './replies.js'
 import { Denied, denial, type Leave, leaveOf, type Through } from './through.js'
+import { traceOf } from './trace.js'
 
 /** One request to be passed on. */
 export interface ThroughExchange {
@@ -44,30 +45,36 @@ export type PassThrough = (exchange: ThroughExchange) => Promise<void>
 /** Makes one report of each request that is passed on, with its bytes; what they say is nobody's business here. */
 export function createPassThrough(options: PassThroughOptions): PassThrough {
   return async (exchange) => {
-    const { response, version } = exchange
+    const { request, response, version } = exchange
     const closed = new Cancellation()
     options.drain.enter()
     response.on('close', () => {
       options.drain.leave()
       if (!response.writableFinished) closed.cancel()
     })
-    const leave = await leaveOf(exchange.through, exchange.caller)
+    const trace = traceOf(oneHeader(request, 'traceparent')) ?? options.newTrace()
+    const leave = await leaveOf(exchange.through, exchange.caller, trace)
     if (leave instanceof Denied) {
       refuse(response, denial(leave), aboutVersion(options.refused, version))
-    } else await new Passing(options, exchange, closed).run(leave)
+    } else await new Passing(options, { ...exchange, trace }, closed).run(leave)
   }
+}
+
+/** `trace` ties what is written of a request in one place to what is written elsewhere. */
+interface Traced extends ThroughExchange {
+  readonly trace: string
 }
 
 class Passing {
   readonly #options: PassThroughOptions
-  readonly #exchange: ThroughExchange
+  readonly #exchange: Traced
   readonly #closed: Cancellation
   readonly #start: number
   readonly #at: number
   #bytesIn = 0
   #bytesOut = 0
 
-  constructor(options: PassThroughOptions, exchange: ThroughExchange, closed: Cancellation) {
+  constructor(options: PassThroughOptions, exchange: Traced, closed: Cancellation) {
     this.#options = options
     this.#exchange = exchange
     this.#closed = closed
@@ -161,7 +168,7 @@ class Passing {
   }
 
   #report(error: A2mError | undefined): CallReport {
-    const { caller, version } = this.#exchange
+    const { caller, version, trace } = this.#exchange
     return {
       method: undefined,
       version,
@@ -173,7 +180,7 @@ class Passing {
       asks: [],
       usage: undefined,
       caller,
-      trace: this.#options.newTrace(),
+      trace,
       ending: this.#closed.cancelled ? 'hung_up' : 'answered',
     }
   }

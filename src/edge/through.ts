@@ -30,14 +30,18 @@ export class Denied extends Error {
 /** A server elsewhere that speaks a version, and who is let through to it. */
 export interface Through {
   readonly upstream: StreamThrough
-  /** Rejects, or throws, with a `Denied` for who is not let through. */
-  readonly leaveFor: (caller: Caller) => Leave | Promise<Leave>
+  /** `trace` is that of the request. Rejects, or throws, with a `Denied` for who is not let through. */
+  readonly leaveFor: (caller: Caller, trace: string) => Leave | Promise<Leave>
 }
 
 /** Whether a caller is let through. Never rejects. */
-export async function leaveOf(through: Through, caller: Caller): Promise<Leave | Denied> {
+export async function leaveOf(
+  through: Through,
+  caller: Caller,
+  trace: string,
+): Promise<Leave | Denied> {
   try {
-    return await through.leaveFor(caller)
+    return await through.leaveFor(caller, trace)
   } catch (thrown) {
     return thrown instanceof Denied ? thrown : new Denied(toA2mError(thrown))
   }

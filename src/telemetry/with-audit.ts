@@ -29,7 +29,7 @@ export function withAudit(inner: Served, options: AuditOptions): Served {
   const { audit } = options
   const refused = <T>(call: Call<Method>, error: T): T => {
     if (error instanceof A2mError && REFUSALS.has(error.code)) {
-      audit.write(entryOf(call, options, { outcome: 'refused', code: error.code }))
+      audit.write(entryOf(call, options, refusalOf(error)))
     }
     return error
   }
@@ -99,14 +99,24 @@ interface Ending {
   readonly outcome: 'ok' | 'refused' | 'failed'
   readonly code?: number
   readonly effect?: unknown
+  readonly limit?: unknown
   readonly done?: Done | undefined
   readonly effects?: Effects
 }
 
 function endingOf(thrown: unknown): Ending {
-  const { code, data } = toA2mError(thrown)
-  if (REFUSALS.has(code)) return { outcome: 'refused', code }
-  return { outcome: 'failed', code, effect: data?.['outcome'] }
+  const error = toA2mError(thrown)
+  if (REFUSALS.has(error.code)) return refusalOf(error)
+  return { outcome: 'failed', code: error.code, effect: error.data?.['outcome'] }
+}
+
+function refusalOf(error: A2mError): Ending {
+  return { outcome: 'refused', code: error.code, limit: limitOf(error) }
+}
+
+/** The name of the limit that a call was refused by; undefined where it was none. */
+export function limitOf({ code, data }: A2mError): unknown {
+  return code === CODES.QUOTA_EXCEEDED ? data?.['limit'] : undefined
 }
 
 const NOTHING: Named = {}
@@ -115,7 +125,7 @@ const NOTHING: Named = {}
 function entryOf<M extends Method>(
   { method, params, context }: Call<M>,
   { mismatch, federation }: AuditOptions,
-  { outcome, code, effect, done, effects }: Ending,
+  { outcome, code, limit, effect, done, effects }: Ending,
 ): AuditEntry {
   const { caller, trace } = context
   const { owner, owners } = ownersIn(params, caller, mismatch)
@@ -136,6 +146,7 @@ function entryOf<M extends Method>(
     by: named.by,
     outcome,
     code,
+    limit,
     effect,
     count: done?.count,
     written: done?.written,

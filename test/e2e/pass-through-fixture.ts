@@ -27,7 +27,7 @@ export async function startServer(handler: Handler): Promise<string> {
 export interface Setup {
   readonly limits?: Partial<HttpLimits>
   readonly bearer?: string
-  readonly leaveFor?: (caller: Caller) => Leave | Promise<Leave>
+  readonly leaveFor?: (caller: Caller, trace: string) => Leave | Promise<Leave>
   readonly keep?: NonNullable<HttpEdgeOptions['keep']>
   readonly retirement?: Readonly<Record<string, string>>
 }

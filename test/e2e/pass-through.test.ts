@@ -98,6 +98,22 @@ test('the end of a reply goes out once what it cost is kept', async () => {
   await once(response, 'end')
 })
 
+test('one trace, the caller’s where it has one, is that of the leave and of the report', async () => {
+  const url = await startServer((_, response) => response.end('{}'))
+  const traces: string[] = []
+  const { url: edge, reports } = await startPassing(url, {
+    leaveFor(_, trace) {
+      traces.push(trace)
+      return { bearer: undefined }
+    },
+  })
+  const trace = 'a'.repeat(32)
+  await post(edge, '{}', { ...NEXT, traceparent: `00-${trace}-${'b'.repeat(16)}-01` })
+  await post(edge, '{}', NEXT)
+  expect(traces).toEqual([trace, expect.stringMatching(/^[\da-f]{32}$/)])
+  expect(reports.map((report) => report.trace)).toEqual(traces)
+})
+
 test('of the caller’s headers none but the type, what it accepts and the version arrive', async () => {
   const seen: Record<string, unknown>[] = []
   const url = await startServer((incoming, response) => {

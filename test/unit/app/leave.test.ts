@@ -108,22 +108,33 @@ describe('the audit log', () => {
     const options = { audit, mismatch: 'deny', onFailure } as const
     return { lines, leaveFor: auditedLeaves(leaves(), 'a2m/0.3', options) }
   }
-  const who = { caller: 'c', roles: ['r'], version: 'a2m/0.3' }
+  const TRACE = 'a'.repeat(32)
+  const who = { trace: TRACE, caller: 'c', roles: ['r'], version: 'a2m/0.3' }
 
   test('has a line for what is passed on and for what is not', async () => {
     const { lines, leaveFor } = setUp(false, 'refuse')
-    await leaveFor(caller(ALL))
-    await expect(leaveFor(caller(ANNA))).rejects.toBeInstanceOf(Denied)
+    await leaveFor(caller(ALL), TRACE)
+    await expect(leaveFor(caller(ANNA), TRACE)).rejects.toBeInstanceOf(Denied)
     expect(lines).toEqual([
       { ...who, outcome: 'passed_on' },
       { ...who, outcome: 'refused', code: -32005 },
     ])
   })
 
+  test('names the limit that did not let something through', async () => {
+    const lines: AuditEntry[] = []
+    const audit = { write: (entry: AuditEntry) => lines.push(entry), failing: false }
+    const full = new Denied(new A2mError('QUOTA_EXCEEDED', 'no', { limit: 'daily' }))
+    const options = { audit, mismatch: 'deny', onFailure: 'continue' } as const
+    const leaveFor = auditedLeaves(() => Promise.reject(full), 'a2m/0.3', options)
+    await expect(leaveFor(caller(ALL), TRACE)).rejects.toBe(full)
+    expect(lines).toEqual([{ ...who, outcome: 'refused', code: -32006, limit: 'daily' }])
+  })
+
   test('that fails stops what is passed on where it stops writes', async () => {
-    await expect(setUp(true, 'refuse').leaveFor(caller(ALL))).rejects.toMatchObject({
+    await expect(setUp(true, 'refuse').leaveFor(caller(ALL), TRACE)).rejects.toMatchObject({
       error: { code: -32603, data: { outcome: 'not_sent' } },
     })
-    expect(await setUp(true, 'continue').leaveFor(caller(ALL))).toEqual({ bearer: OWN })
+    expect(await setUp(true, 'continue').leaveFor(caller(ALL), TRACE)).toEqual({ bearer: OWN })
   })
 })

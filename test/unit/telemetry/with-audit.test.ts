@@ -299,20 +299,27 @@ test('a limit that is used up is a refusal, of reading too; other errors of read
   const codes = ['QUOTA_EXCEEDED', 'UNKNOWN_TIER', 'INTERNAL_ERROR'] as const
   const { lines, send } = deskOf(
     alike(() => {
-      throw new A2mError(codes[turn++] ?? 'QUOTA_EXCEEDED', 'no')
+      throw new A2mError(codes[turn++] ?? 'QUOTA_EXCEEDED', 'no', { limit: 'daily', used: 6 })
     }),
   )
   let turn = 0
   for (let n = 0; n < 3; n++) await send('memory/recall', { query: CANARY })
   await send('memory/forget', { query: CANARY })
   expect(lines).toEqual([
-    { ...WHO, method: 'memory/recall', outcome: 'refused', code: CODES.QUOTA_EXCEEDED },
+    {
+      ...WHO,
+      method: 'memory/recall',
+      outcome: 'refused',
+      code: CODES.QUOTA_EXCEEDED,
+      limit: 'daily',
+    },
     {
       ...WHO,
       method: 'memory/forget',
       by: ['query'],
       outcome: 'refused',
       code: CODES.QUOTA_EXCEEDED,
+      limit: 'daily',
     },
   ])
 })
