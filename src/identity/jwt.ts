@@ -147,15 +147,25 @@ function span({ exp = 0, nbf }: JWTPayload, leeway: number): Pick<Checked, 'from
 /** Jose's own messages quote nothing of a token but the names of claims; what else is thrown may. */
 function reasonOf(thrown: unknown, keys: KeySet): string {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined
-  const reason = code === undefined ? undefined : REASONS[code]
+  const reason = code === undefined ? undefined : (ofClaim(thrown, code) ?? REASONS[code])
   if (reason !== undefined) return reason
   if (keys.reason !== undefined) return `cannot be checked: the key set ${keys.reason}`
   return 'is malformed'
 }
 
+/** Why a claim is no good. Jose names only claims that it was asked to look at, never what they hold. */
+function ofClaim(thrown: unknown, code: string): string | undefined {
+  if (code !== 'ERR_JWT_CLAIM_VALIDATION_FAILED') return undefined
+  const { claim, reason }: { claim?: unknown; reason?: unknown } = Object(thrown)
+  if (reason === 'missing') return `lacks the claim ${claim}`
+  if (reason === 'invalid') return `has a claim ${claim} that is no time`
+  return UNFIT[String(claim)] ?? `has a claim ${claim} that does not hold`
+}
+
+const UNFIT: Readonly<Record<string, string>> = { aud: 'is for others', nbf: 'is too early' }
+
 const REASONS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: 'has expired',
-  ERR_JWT_CLAIM_VALIDATION_FAILED: 'is for others, too early, or lacks a claim',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'has a signature that does not hold',
   ERR_JWKS_NO_MATCHING_KEY: "is signed with a key that is not in its issuer's key set",
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'does not say which of several keys it is signed with',

@@ -116,6 +116,20 @@ test.each<[string, Claimed]>([
   expect(refused).toHaveLength(1)
 })
 
+test.each<[string, Claimed]>([
+  ['lacks the claim aud', { aud: undefined }],
+  ['is for others', { aud: 'canary' }],
+  ['is too early', { nbf: 1 + 10 * MINUTE }],
+  ['lacks the claim exp', { exp: undefined }],
+  ['has a claim exp that is no time', { exp: '999999' }],
+  ['has a claim nbf that is no time', { nbf: 'canary' }],
+  ['has expired', { exp: 1 - 10 * MINUTE }],
+])('a token that %s is told as that, and nothing of what it holds', async (reason, broken) => {
+  const { who, refused } = await overHttp()
+  expect(await who(await signed(claims(broken), keys.ed))).toBeUndefined()
+  expect(refused).toEqual([reason])
+})
+
 test('5 seconds of skew pass, either way, and 10 minutes do not', async () => {
   const { clock, who } = await overHttp()
   clock.pass(3_600_000)
