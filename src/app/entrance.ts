@@ -7,7 +7,7 @@ import type { AccessOf } from '../identity/caller.js'
 import type { Identity } from '../identity/identity.js'
 import { createAccessOf } from '../identity/roles.js'
 import type { Log } from '../telemetry/logs.js'
-import { type AppIdentityOptions, openAppIdentity } from './identity.js'
+import { type AppIdentityOptions, certificateRefusedTo, openAppIdentity } from './identity.js'
 import { readTls } from './tls.js'
 
 /** Who is let in, and how the callers' listener shows itself: what can be changed while a gateway serves. */
@@ -30,7 +30,7 @@ export async function openEntrance(
   parts: Pick<AppIdentityOptions, 'clock' | 'log' | 'metricRegistry'>,
 ): Promise<Entrance> {
   const { tls: files } = config.listen
-  const tls = files && new TlsDoor(await readTls(files))
+  const tls = files && new TlsDoor(await readTls(files), certificateRefusedTo(parts.log))
   const identity = await openAppIdentity(config, { ...parts, accessOf: accessFor(config) })
   let { roles } = config
   return {

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.js'
 import { ConfigError } from '../config/errors.js'
 import type { AccessOf } from '../identity/caller.js'
+import type { CommonNames } from '../identity/certificates.js'
 import { type IdentityEvents, KeyFileError } from '../identity/open.js'
 import { createReplaceableIdentity, type ReplaceableIdentity } from '../identity/replaceable.js'
 import type { Clock } from '../protocol/time.js'
@@ -59,7 +60,16 @@ function identityEvents(log: Log, metrics: IdentityMetrics): IdentityEvents {
       log.warn({ issuer, reason }, FAILED[keys])
     },
     tokenRefused: (reason, issuer) => log.debug({ issuer, reason }, 'refused a token'),
+    certificateRefused: certificateRefusedTo(log),
   }
+}
+
+/** Logs that a certificate is not taken for anybody's. */
+export function certificateRefusedTo(
+  log: Pick<Log, 'debug'>,
+): (reason: string, names: CommonNames) => void {
+  return (reason, { subject, issuer }) =>
+    log.debug({ reason, subject, issuer }, 'refused a certificate')
 }
 
 const FAILED = {

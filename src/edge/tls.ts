@@ -1,8 +1,14 @@
+import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions, SecureVersion, TLSSocket } from 'node:tls'
-import { type Certificate, readCertificate } from '../identity/certificates.js'
+import {
+  type Certificate,
+  type CommonNames,
+  commonNamesOf,
+  readCertificate,
+} from '../identity/certificates.js'
 
 /** What a listener shows of itself, and which authorities may vouch for its clients; texts in PEM. */
 export interface TlsMaterial {
@@ -18,13 +24,16 @@ export interface TlsMaterial {
  * refusal of its calls is the same as everybody's.
  */
 export class TlsDoor {
+  readonly #refused: (reason: string, names: CommonNames) => void
   readonly #asks: boolean
   #material: TlsMaterial
   #server: Server | undefined
   /** What the connections that are open have shown, vouched for by the authorities of now. */
   #shown = new WeakMap<Socket, Certificate | undefined>()
 
-  constructor(material: TlsMaterial) {
+  /** `refused` is told, once a connection, of a certificate that counts as none; `reason` holds nothing of it. */
+  constructor(material: TlsMaterial, refused: (reason: string, names: CommonNames) => void) {
+    this.#refused = refused
     this.#material = material
     this.#asks = material.ca !== undefined
   }
@@ -65,8 +74,19 @@ export class TlsDoor {
   }
 
   #look(socket: TLSSocket): void {
-    const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined
-    this.#shown.set(socket, certificate && readCertificate(certificate))
+    const certificate = socket.getPeerX509Certificate()
+    this.#shown.set(socket, certificate && this.#read(certificate, socket))
+  }
+
+  #read(certificate: X509Certificate, socket: TLSSocket): Certificate | undefined {
+    const { authorized, authorizationError } = socket
+    const read = authorized ? readCertificate(certificate) : undefined
+    if (read !== undefined) return read
+    const reason = authorized
+      ? 'has alternative names that cannot be told apart'
+      : `is not vouched for: ${authorizationError}`
+    this.#refused(reason, commonNamesOf(certificate))
+    return undefined
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../protocol/time.js'
 import type { KeyEntry } from './api-keys.js'
 import type { AccessOf } from './caller.js'
-import { type CertificateRule, createFindHolder } from './certificates.js'
+import { type CertificateRule, type CommonNames, createFindHolder } from './certificates.js'
 import { createIdentity, type Identity } from './identity.js'
 import type { Issuer } from './issuer.js'
 import { parseKeySet, readKeyFile, readUrl } from './jwks.js'
@@ -18,12 +18,13 @@ export interface AllCredentials {
   readonly leeway: number
 }
 
-/** What is told of tokens and key sets. Must not throw. */
+/** What is told of tokens, certificates and key sets. Must not throw. */
 export interface IdentityEvents {
   readonly keySetRead: (issuer: string) => void
   readonly keySetFailed: (issuer: string, reason: string, keys: 'last_good' | 'none') => void
   /** `reason` holds nothing of the token. */
   readonly tokenRefused: (reason: string, issuer: string | undefined) => void
+  readonly certificateRefused: (reason: string, names: CommonNames) => void
 }
 
 export interface OpenIdentityOptions {
@@ -60,7 +61,8 @@ export async function openIdentity(options: OpenIdentityOptions): Promise<OpenId
   const issuers = credentials?.jwt ?? []
   const mtls = credentials?.mtls
   const { tokens, keySets } = await openTokens(issuers, options)
-  const findHolder = mtls && createFindHolder(mtls, accessOf)
+  const findHolder =
+    mtls && createFindHolder(mtls, { accessOf, refused: options.events.certificateRefused })
   return { ...createIdentity(credentials, { accessOf, clock, tokens, findHolder }), keySets }
 }
 

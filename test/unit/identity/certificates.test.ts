@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   type Certificate,
+  type CertificateRule,
   createFindHolder,
   readAlternatives,
 } from '../../../src/identity/certificates.js'
@@ -14,9 +15,10 @@ const CERTIFICATE: Certificate = {
   },
   from: 100,
   until: 200,
+  commonNames: { subject: 'x', issuer: 'ours' },
 }
-const rule = { owner: 'san_uri', strip: '', roles: ['agent'] } as const
-const all = (): undefined => undefined
+const rule: CertificateRule = { owner: 'san_uri', strip: '', roles: ['agent'] }
+const all = { accessOf: (): undefined => undefined, refused: () => {} }
 
 test('the owner is the one name of the kind that is asked for', () => {
   const find = createFindHolder({ ...rule, strip: 'spiffe://acme.example/agent/' }, all)
@@ -27,14 +29,25 @@ test('the owner is the one name of the kind that is asked for', () => {
   })
 })
 
-test.each([
-  ['several names', { ...rule, owner: 'san_dns' }],
-  ['no name', { ...rule, owner: 'san_email' }],
-  ['every owner', { ...rule, owner: 'common_name' }],
-  ['another beginning', { ...rule, strip: 'spiffe://other.example/' }],
-  ['nothing after the beginning', { ...rule, strip: 'spiffe://acme.example/agent/ann' }],
-] as const)('%s: nobody', (_, broken) => {
-  expect(createFindHolder(broken, all)(CERTIFICATE, 150)).toBeUndefined()
+test.each<[string, CertificateRule, number?]>([
+  ['names no one owner: it has several of san_dns', { ...rule, owner: 'san_dns' }],
+  ['names no owner: it has no san_email', { ...rule, owner: 'san_email' }],
+  ['names every owner, which no certificate may', { ...rule, owner: 'common_name' }],
+  [
+    'names no owner: its san_uri begins otherwise than strip',
+    { ...rule, strip: 'spiffe://other.example/' },
+  ],
+  [
+    'names no owner: nothing follows strip in its san_uri',
+    { ...rule, strip: 'spiffe://acme.example/agent/ann' },
+  ],
+  ['is too early', rule, 99],
+  ['has expired', rule, 200],
+])('one that %s is nobody’s, and it is told why', (reason, broken, now = 150) => {
+  const told: unknown[] = []
+  const refused = (...all: unknown[]) => void told.push(all)
+  expect(createFindHolder(broken, { ...all, refused })(CERTIFICATE, now)).toBeUndefined()
+  expect(told).toEqual([[reason, { subject: 'x', issuer: 'ours' }]])
 })
 
 test('a certificate counts within its time alone, however long the connection has been open', () => {

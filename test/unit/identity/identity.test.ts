@@ -157,8 +157,12 @@ test('with a bearer credential a certificate says nothing, and without one it do
     names: { san_uri: ['ann'], san_dns: [], san_email: [], common_name: [] },
     from: 0,
     until: 10,
+    commonNames: { subject: undefined, issuer: undefined },
   }
-  const findHolder = createFindHolder({ owner: 'san_uri', strip: '', roles: [] }, () => undefined)
+  const findHolder = createFindHolder(
+    { owner: 'san_uri', strip: '', roles: [] },
+    { accessOf: () => undefined, refused: () => {} },
+  )
   const both = createIdentity(
     { keys: [{ name: 'agent', owner: 'alice', sha256: agent.sha256, roles: [] }] },
     { clock, findHolder },

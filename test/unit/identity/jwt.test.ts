@@ -34,6 +34,7 @@ async function setUp(source: Issuer['keys'], rest: Partial<Issuer> = {}): Promis
       keySetRead: () => {},
       keySetFailed: (_, reason) => failed.push(reason),
       tokenRefused: (reason) => refused.push(reason),
+      certificateRefused: () => {},
     },
   })
   const who = async (token: string): Promise<string | undefined> =>
