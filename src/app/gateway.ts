@@ -8,6 +8,7 @@ import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
 import { openEntrance, warnOfReadable } from './entrance.js'
 import { ListenError, type ListenerName } from './listen-error.js'
 import { type GatewayReport, gatewayReport } from './overview.js'
+import { faultsAround } from './surroundings.js'
 import { faultsOfVersions, openVersions } from './versions.js'
 
 /** Where a gateway listens; no `admin` where the configuration turns it off. */
@@ -78,7 +79,7 @@ function createApp(parts: EdgeParts, closers: Closers): App {
       const upstreams = cores.all.flatMap(({ registry }) => registry.upstreams)
       await Promise.all(upstreams.map((upstream) => upstream.refresh()))
       const silent = await faultsOfVersions({ config, deps: parts.deps, cores })
-      return gatewayReport(config, cores, silent)
+      return gatewayReport(config, cores, [...silent, ...(await faultsAround(config))])
     },
     reload: (next) => parts.entrance.reload(next),
     close: () => closers.close(),

@@ -2,6 +2,7 @@ import type { GatewayReport } from '../app/overview.js'
 import type { Report, TierReport, UpstreamReport } from '../app/report.js'
 import { DEFAULT_FEDERATION } from '../config/versions.js'
 import { CAPABILITIES, type Capability } from '../protocol/methods.js'
+import { quotaLines } from './check-quotas.js'
 import { versionLines } from './check-versions.js'
 import { heading } from './heading.js'
 import { type Cell, table } from './table.js'
@@ -11,14 +12,16 @@ import type { Colours } from './terminal.js'
 export function printReport(report: GatewayReport, colours: Colours): readonly string[] {
   const found = problems(report)
   const { federations } = report
+  const quotas = quotaLines(report.quotas, colours)
   return [
     ...versionLines(report.versions, colours),
     ...federations.flatMap((one) => [
       ...(federations.length > 1 ? [colours.bold(`federation ${one.federation}`), ''] : []),
       ...federationLines(one, colours),
       ...tokenLines(one, report.issuer),
-      ...(federations.length > 1 ? [''] : []),
+      ...(federations.length > 1 || quotas.length > 0 ? [''] : []),
     ]),
+    ...quotas,
     ...found.map((problem) => `${colours.red('wrong:')} ${problem}`),
     ...(found.length === 0 ? [colours.green('All is well.')] : []),
   ]
@@ -33,7 +36,8 @@ function federationLines(report: Report, colours: Colours): readonly string[] {
     '',
     ...table(tierRows(report, colours)),
     '',
-    report.readOnly ? 'The gateway takes no writes.' : `Writes: ${limits(report)}`,
+    ...(report.readOnly ? ['The gateway takes no writes.'] : []),
+    `Limits that upstreams declare: ${limits(report)}`,
   ]
 }
 
@@ -66,12 +70,12 @@ function problemsOf({ problems: own, upstreams }: Report): readonly string[] {
 
 /** The same for programs: sets and maps become lists and objects. The first federation is at the top, `federations` the others. */
 export function reportJson(report: GatewayReport): string {
-  const { versions, federations, issuer } = report
+  const { versions, federations, issuer, quotas } = report
   const [first, ...others] = federations
   const found = problems(report)
   const rest = others.length === 0 ? {} : { federations: others }
   return JSON.stringify(
-    { ok: found.length === 0, versions, issuer, ...first, problems: found, ...rest },
+    { ok: found.length === 0, versions, issuer, quotas, ...first, problems: found, ...rest },
     (_, value: unknown) => {
       if (value instanceof Set) return [...value]
       return value instanceof Map ? Object.fromEntries(value) : value
@@ -137,17 +141,27 @@ function vectors(told: UpstreamReport['embeddings'] | Report['space']): string {
   return [metric, dimensions ?? 'any width', ...(model === undefined ? [] : [model])].join(', ')
 }
 
-function why({ withheld }: Report, capability: Capability): string {
-  return withheld.get(capability)?.join('; ') ?? ''
+function why(report: Report, capability: Capability): string {
+  const reasons = report.withheld.get(capability) ?? []
+  return reasons.map((reason) => briefly(reason, report)).join('; ')
 }
 
-function tierRows({ tiers }: Report, colours: Colours): Cell[][] {
+/** Why an upstream is not there stands once, among the problems. */
+function briefly(text: string, { upstreams }: Report): string {
+  const gone = upstreams.find(
+    ({ name, state, reason }) =>
+      state !== 'up' && reason && text.includes(name) && text.endsWith(`: ${reason}`),
+  )
+  return gone === undefined ? text : `upstream ${gone.name} is ${gone.state}`
+}
+
+function tierRows(report: Report, colours: Colours): Cell[][] {
   return [
     heading(['tier', 'kind', 'writes go to', 'is also read from'], colours),
-    ...tiers.map(({ name, kind, home, homeless, also }: TierReport): Cell[] => [
+    ...report.tiers.map(({ name, kind, home, homeless = '', also }: TierReport): Cell[] => [
       name,
       kind ?? '-',
-      home ?? { text: `nowhere: ${homeless ?? ''}`, paint: colours.yellow },
+      home ?? { text: `nowhere: ${briefly(homeless, report)}`, paint: colours.yellow },
       also.join(', '),
     ]),
   ]
@@ -155,5 +169,5 @@ function tierRows({ tiers }: Report, colours: Colours): Cell[][] {
 
 function limits({ limits }: Report): string {
   const known = Object.entries(limits).map(([name, value]) => `${name} ${value}`)
-  return known.length === 0 ? 'no limits' : known.join(', ')
+  return known.length === 0 ? 'none' : known.join(', ')
 }

@@ -5,6 +5,7 @@ import type { Report } from '../../../src/app/report.js'
 import { printReport, problems, reportJson } from '../../../src/cli/check-report.js'
 import { CAPABILITIES } from '../../../src/protocol/methods.js'
 
+const HOMELESS = 'its upstream archive cannot be used: connection refused'
 const REPORT: Report = {
   name: 'acme',
   capabilities: new Set(['core', 'tiers'] as const),
@@ -14,13 +15,16 @@ const REPORT: Report = {
   withheld: new Map(
     CAPABILITIES.slice(2).map((name) => [
       name,
-      name === 'scopes' ? ['facts: does not declare scopes', 'archive: unread'] : ['not offered'],
+      name === 'scopes'
+        ? ['facts: does not declare scopes', 'archive: connection refused']
+        : ['not offered'],
     ]),
   ),
   problems: ['tiers.skills: upstream facts has no tier "skills"'],
   tiers: [
     { name: 'semantic', kind: 'semantic', home: 'facts', homeless: undefined, also: ['archive'] },
     { name: 'skills', kind: undefined, home: undefined, homeless: 'no such tier', also: [] },
+    { name: 'old', kind: undefined, home: undefined, homeless: HOMELESS, also: [] },
   ],
   upstreams: [
     {
@@ -76,7 +80,7 @@ test('upstreams are columns, capabilities rows, and every no has its reason', ()
     'core        yes    ?        yes',
     'tiers       yes    ?        yes',
     'salience    -      ?        no: not offered',
-    'scopes      -      ?        no: facts: does not declare scopes; archive: unread',
+    'scopes      -      ?        no: facts: does not declare scopes; upstream archive is unread',
     'sessions    -      ?        no: not offered',
     'keys        -      ?        no: not offered',
     'embeddings  -      ?        no: not offered',
@@ -85,11 +89,12 @@ test('upstreams are columns, capabilities rows, and every no has its reason', ()
     'summarize   -      ?        no: not offered',
     'prompt      -      ?        no: not offered',
     '',
-    'tier      kind      writes go to           is also read from',
-    'semantic  semantic  facts                  archive',
+    'tier      kind      writes go to                         is also read from',
+    'semantic  semantic  facts                                archive',
     'skills    -         nowhere: no such tier',
+    'old       -         nowhere: upstream archive is unread',
     '',
-    'Writes: max_recall_limit 50',
+    'Limits that upstreams declare: max_recall_limit 50',
     'Tokens for facts: issuer https://acme.example, audience https://facts.internal, keys at /.well-known/jwks.json of the gateway.',
     'wrong: tiers.skills: upstream facts has no tier "skills"',
     'wrong: upstream archive is unread: connection refused',
@@ -121,6 +126,30 @@ test('colours change no width', () => {
   const plain = coloured.replace(/\u001b\[\d+m/g, '')
   expect(coloured).not.toBe(plain)
   expect(plain).toBe(printReport(alone(REPORT), pico.createColors(false)).join('\n'))
+})
+
+test('the limits on callers are a table', () => {
+  const rest = { soft: undefined, callers: undefined, roles: undefined, owners: undefined }
+  const more = { ...rest, methods: undefined, mode: 'enforce' } as const
+  const calls = { ...more, name: 'calls', of: 'calls', per: 'caller', limit: 600 } as const
+  const quotas: GatewayReport['quotas'] = [
+    { ...calls, window: 60_000, roles: ['agent'], methods: ['memory/recall'] },
+    { ...calls, name: 'week', window: 604_800_000, mode: 'shadow' },
+    { ...calls, name: 'bill', window: 'month' },
+    { ...calls, name: 'stock', of: 'stock', per: 'owner', window: undefined },
+  ]
+  const lines = printReport({ ...alone(REPORT), quotas }, pico.createColors(false))
+  expect(lines.slice(lines.findIndex((line) => line.startsWith('quota')) - 1)).toEqual([
+    '',
+    'quota  of     per     window  limit  shadow  only for',
+    'calls  calls  caller  minute  600    -       roles agent; methods memory/recall',
+    'week   calls  caller  7d      600    yes',
+    'bill   calls  caller  month   600    -',
+    'stock  stock  owner   -       600    -',
+    '',
+    'wrong: tiers.skills: upstream facts has no tier "skills"',
+    'wrong: upstream archive is unread: connection refused',
+  ])
 })
 
 test('a gateway without a fault says so', () => {
