@@ -13,13 +13,20 @@ export function contractFor(parts: Parts, { caller }: Context): Contract {
   const { capabilities, limits } = promised
   const { access, scope } = caller
   const readOnly = promised.readOnly || isReadOnly(access)
-  const contract = {
+  const contract: Contract = {
     capabilities: scope.kind === 'ownerless' ? unscoped(capabilities) : capabilities,
     readOnly,
     limits,
+    ...(withholdsOwners(parts) ? { owners: 'withheld' } : {}),
   }
   if (access === undefined) return contract
   return { ...contract, denial: (method) => denialOf(method, access) }
+}
+
+/** Promising nothing of owners while some upstream knows them is not having none. */
+function withholdsOwners({ promise, layout }: Parts): boolean {
+  if (promise().capabilities.has('scopes')) return false
+  return layout().sources.some(({ owners }) => owners === 'apart')
 }
 
 function unscoped(capabilities: ReadonlySet<Capability>): ReadonlySet<Capability> {

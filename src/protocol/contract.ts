@@ -1,6 +1,6 @@
 import { A2mError, invalidParams } from './errors.js'
 import { EXTENSION } from './extension.js'
-import { type Context, GATEWAY_ROLE, type Memory } from './memory.js'
+import { type Caller, type Context, GATEWAY_ROLE, type Memory } from './memory.js'
 import {
   BROUGHT_BY,
   CAPABILITIES,
@@ -22,6 +22,11 @@ export interface Contract {
   readonly capabilities: ReadonlySet<Capability>
   readonly readOnly: boolean
   readonly limits: Limits
+  /**
+   * Some of what is behind it keeps owners apart although `scopes` cannot be declared, as while an upstream is down: whoever may act
+   * for everybody and names an owner must then not be answered as if it had named none.
+   */
+  readonly owners?: 'withheld'
   /** What the caller's roles refuse of a method; absent where they refuse none. */
   readonly denial?: (method: Method) => A2mError | undefined
 }
@@ -32,12 +37,12 @@ export function withContract(inner: Memory, contractFor: (context: Context) => C
     refusal: (method, context) => refusal(method, contractFor(context)),
     recognised(method, params, context) {
       const contract = contractFor(context)
-      if (WIDENED.has(method)) refuseWidening(params, contract, context)
-      return withoutUndeclared(withoutExtension(params, context), contract)
+      if (widens(method, contract)) refuseWidening(params, contract, context)
+      return withoutUndeclared(withoutExtension(params, context), contract, context)
     },
     async call(method, params, context) {
       const contract = contractFor(context)
-      const held = hold(method, withoutUndeclared(params, contract), contract)
+      const held = hold(method, withoutUndeclared(params, contract, context), contract)
       const result = await inner.call(method, held, context)
       return DISCLOSE[method]?.(result, contract) ?? result
     },
@@ -110,14 +115,21 @@ const CAPABILITY_OF = {
 const OPTIONAL = Object.keys(CAPABILITY_OF) as readonly (keyof typeof CAPABILITY_OF)[]
 
 /** Takes off what is ignored, from the params and from the entries in them, whatever its value is. */
-function withoutUndeclared<P>(params: P, { capabilities }: Contract): P {
+function withoutUndeclared<P>(params: P, { capabilities }: Contract, { caller }: Context): P {
   if (!isObject(params)) return params
-  const names = OPTIONAL.filter((name) => !capabilities.has(CAPABILITY_OF[name]))
+  const names = OPTIONAL.filter(
+    (name) => !capabilities.has(CAPABILITY_OF[name]) && !(name === 'owner' && hasToChoose(caller)),
+  )
   if (names.length === 0) return params
   const rest = without(params, names)
   if (!isObject(rest) || !Array.isArray(rest['records'])) return rest
   const entries = rest['records'].map((entry: unknown) => without(entry, names))
   return { ...rest, records: entries }
+}
+
+/** A caller of several owners has to say which it means, whatever is declared. */
+function hasToChoose({ scope }: Caller): boolean {
+  return scope.kind === 'owners' && scope.owners.length > 1
 }
 
 /** Methods that do more when an owner is left out than when it is named. */
@@ -129,11 +141,21 @@ const WIDENED: ReadonlySet<Method> = new Set([
   'memory/summarize',
 ])
 
-/** A change of one owner's records must not become one of everybody's because owners are not declared. */
+/** By describe one finds out what is declared, and so may ask whatever it is. */
+function widens(method: Method, { owners }: Contract): boolean {
+  return WIDENED.has(method) || (owners === 'withheld' && method !== 'memory/describe')
+}
+
+/** What is about one owner's records must not become something about everybody's, or nobody's, because owners are not declared. */
 function refuseWidening(params: unknown, { capabilities }: Contract, { caller }: Context): void {
-  const named = isObject(params) && params['owner'] !== undefined && params['owner'] !== null
-  if (named && caller.scope.kind === 'all' && !capabilities.has('scopes'))
-    throw unsupported('scopes')
+  if (caller.scope.kind !== 'all' || capabilities.has('scopes') || !isObject(params)) return
+  const { records } = params
+  const entries: readonly unknown[] = Array.isArray(records) ? records : []
+  if ([params, ...entries].some(namesOwner)) throw unsupported('scopes')
+}
+
+function namesOwner(value: unknown): boolean {
+  return isObject(value) && value['owner'] !== undefined && value['owner'] !== null
 }
 
 /** To anyone but a gateway it is a parameter that is not recognised. */

@@ -269,6 +269,45 @@ test('a forget for one owner is never widened to everybody because owners are no
   expect(setting.seen).toHaveLength(1)
 })
 
+describe('where owners are kept apart and not declared', () => {
+  const declared = CAPABILITIES.filter((capability) => capability !== 'scopes')
+  const named: Readonly<Partial<Record<Method, object>>> = {
+    'memory/remember': { records: [{ content: 'c', owner: 'o' }] },
+    'memory/session/close': { session: 's', owner: 'o' },
+    'memory/fetch': { key: 'k', owner: 'o' },
+  }
+
+  test.each(METHOD_NAMES.filter((method) => method !== 'memory/describe'))(
+    '%s is not answered as if it named none',
+    async (method) => {
+      const setting = setUp({ declared, owners: 'withheld' })
+      const params = named[method] ?? { query: 'q', owner: 'o' }
+      expect(await codeOf(setting, method, params)).toBe(-32003)
+      expect(setting.seen).toEqual([])
+    },
+  )
+
+  test('who may act for several says which, whatever is declared', async () => {
+    const scope = { kind: 'owners', owners: ['a', 'b'] } as const
+    const several = { ...context, caller: { ...context.caller, scope } }
+    const setting = setUp({ declared, owners: 'withheld' })
+    for (const [method, params] of Object.entries({
+      'memory/timeline': { owner: 'b' },
+      'memory/remember': { records: [{ content: 'c', owner: 'b' }] },
+    })) {
+      await serve(
+        JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        setting.served,
+        several,
+      )
+    }
+    expect(setting.seen.map(({ params }) => params)).toMatchObject([
+      { owner: 'b' },
+      { records: [{ owner: 'b' }] },
+    ])
+  })
+})
+
 describe(`limits ${meets('4.1/limits')}`, () => {
   const limits = { max_records_per_call: 2, max_recall_limit: 3, max_content_length: 4 }
   const contents = (...texts: string[]) => ({ records: texts.map((content) => ({ content })) })
