@@ -34,7 +34,8 @@ export function loadConfig(source: Source): Config {
     const { value, order } = parseYaml(source.text)
     const filled = fillIn(value, env)
     hide = filled.hide
-    return finish(withListen(checkShape(filled.value), source.listen), { cwd, order })
+    const place = { cwd, order, source: resolve(cwd, file) }
+    return finish(withListen(checkShape(filled.value), source.listen), place)
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
     throw new ConfigError(thrown.path, hide(thrown.problem), file)
@@ -59,7 +60,10 @@ function withListen(file: ConfigFile, listen: Source['listen']): ConfigFile {
   return { ...file, listen: { ...file.listen, host, port } }
 }
 
-type Place = Pick<FilePlace, 'cwd' | 'order'>
+interface Place extends Pick<FilePlace, 'cwd' | 'order'> {
+  /** The file that it was read from, absolute. */
+  readonly source?: string
+}
 
 function finish(file: ConfigFile, place: Place): Config {
   const dataDir = resolve(place.cwd, file.data_dir)
@@ -91,7 +95,7 @@ function finish(file: ConfigFile, place: Place): Config {
     signing: toSigning(file.signing, file.name),
     usage: toUsage(file.usage, dataDir),
   }
-  checkRules(config)
+  checkRules(config, place.source)
   checkRoles(config)
   checkVersions(config, file.upstreams === undefined ? 'nothing' : 'upstreams')
   return deepFreeze(config)

@@ -7,14 +7,17 @@ import { within } from './federations.js'
 import { refuseSharedFiles } from './files.js'
 import { viewsOf } from './views.js'
 
-/** What one value of the configuration demands of another. Throws a `ConfigError` at the first that does not hold. */
-export function checkRules(config: Config): void {
+/**
+ * What one value of the configuration demands of another. Throws a `ConfigError` at the first that does not hold. `source` is
+ * the file that it was read from, absolute.
+ */
+export function checkRules(config: Config, source?: string): void {
   const { auth, listen } = config
   if (auth === undefined) refuseOpenToAll(listen.host)
   checkAuth({ auth, tls: listen.tls })
   refuseTakenPath(listen.path)
   refuseSharedListener(config)
-  refuseSharedFiles(config)
+  refuseSharedFiles(config, source)
   refuseMissingModel(config)
   for (const view of viewsOf(config)) within(view.path, () => checkFederation(view.config))
 }
