@@ -27,7 +27,7 @@ export async function existing(
   return { ids, held: await heldKeys(parts, open, embeddings, context) }
 }
 
-/** As `wanted` names them. Asks nobody where the only possible place keeps ids by owner itself. */
+/** As `wanted` names them. Asks nobody where the only possible place keeps ids by owner itself and nobody counts. */
 async function existingIds(
   parts: Parts,
   named: readonly Prepared[],
@@ -36,7 +36,8 @@ async function existingIds(
   const known = new Set<string>()
   const layout = parts.whole.layout()
   if (named.length === 0) return known
-  if (parts.reach === undefined && leftToTheStore(layout, named)) return known
+  const unasked = parts.reach === undefined && context.existed === undefined
+  if (unasked && leftToTheStore(layout, named)) return known
   for (const [owner, items] of byOwner(named)) {
     const ids = items.map(({ entry }) => entry.id)
     const { located, silent } = await locate(parts.whole, { ids, owner }, context)

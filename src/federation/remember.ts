@@ -115,10 +115,17 @@ async function carryOut(parts: Parts, placement: Placement, context: Context): P
   const { items, outcomes } = placement
   const answered = items.length === 0 ? NONE : await told(parts, items, unstoppable(context))
   learn(parts, items)
+  tellExisting(placement, context)
   const ids = outcomes.map((outcome) =>
     typeof outcome === 'string' ? outcome : (answered.get(outcome) ?? outcome.entry.id),
   )
   return { ids }
+}
+
+/** What writes nothing is for nobody to be charged for. */
+function tellExisting({ items, outcomes }: Placement, { existed }: Context): void {
+  if (existed === undefined || items.length === outcomes.length) return
+  existed(outcomes.flatMap((outcome, place) => (typeof outcome === 'string' ? [place] : [])))
 }
 
 const NONE: ReadonlyMap<Placed, string> = new Map()

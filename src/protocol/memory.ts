@@ -76,6 +76,11 @@ export interface Context {
   readonly used?: (usage: Usage) => void
   /** Told which records a call has changed that it need not have named, by the ids under which callers know them. */
   readonly touched?: (effect: Effect, ids: readonly string[]) => void
+  /**
+   * Told which entries of a remember were not written, since their ids were there already, by their places in the batch. Ids are
+   * looked up for it where they would else be left to the store.
+   */
+  readonly existed?: (places: readonly number[]) => void
   /** Told of every limit that the call counts against, once it is decided. */
   readonly limited?: (standing: LimitStanding) => void
 }
