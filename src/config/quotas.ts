@@ -197,7 +197,7 @@ function checkLimit({ of, per, window, methods }: LimitFile, path: Path): void {
   if (methods !== undefined) {
     throw new ConfigError(
       [...path, 'methods'],
-      'a stock grows by memory/remember alone; leave it out',
+      'a stock is for all that adds to it, memory/remember and memory/summarize; leave it out',
     )
   }
 }

@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import type { Method, ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Entry, MemoryRecord } from '../protocol/records.js'
 import type { Owner } from '../protocol/scope.js'
@@ -28,6 +29,25 @@ export function measureParams<M extends Method>(method: M, params: ParamsOf<M>):
 /** What goes out with the result of a call: records with their contents and vectors. */
 export function measureResult<M extends Method>(method: M, result: ResultOf<M>): Measure {
   return OUT[method](result)
+}
+
+/** What came in with a call in the end: beside what its params bring, the summary that it made and wrote. */
+export function measureWritten<M extends Method>(
+  method: M,
+  incoming: Measure,
+  result: ResultOf<M>,
+): Measure {
+  return MADE[method]?.(incoming, result) ?? incoming
+}
+
+/** The params of a remember without the entries at those places; others as they are. */
+export function withoutEntries<M extends Method>(
+  params: ParamsOf<M>,
+  places: ReadonlySet<number>,
+): ParamsOf<M> {
+  if (places.size === 0 || !('records' in params)) return params
+  const records = params.records.filter((_, place) => !places.has(place))
+  return copyWith(params, { records })
 }
 
 /** Both ways together, as it is told of a call that succeeded. `defaultTier` is where entries go that name no tier. */
@@ -101,6 +121,17 @@ const OUT: Outgoing = {
   'memory/events/subscribe': nothing,
   'memory/events/unsubscribe': nothing,
   'memory/summarize': ({ records }) => measureEntries(records),
+}
+
+/** Methods that write what no caller sent. */
+const MADE: {
+  readonly [M in Method]?: (incoming: Measure, result: ResultOf<M>) => Measure
+} = {
+  'memory/summarize': (incoming, { records, written }) => {
+    if (written === 0) return incoming
+    const { records: count, characters } = measureEntries(records)
+    return copyWith(incoming, { records: count, characters })
+  },
 }
 
 function nothing(): Measure {

@@ -55,6 +55,8 @@ function addCharges(charges: Charge[], { quota, span, caller, portions }: Chargi
   }
   if (quota.per === 'owner') {
     for (const portion of concerned) {
+      // Of anyone's records no stock can be told before it is known whose they are.
+      if (quota.of === 'stock' && portion.owner === undefined) continue
       add(ownerKey(portion.owner), portion.owner, amountOf(quota, [portion]))
     }
     return
@@ -90,6 +92,9 @@ function amountOf({ of }: Quota, portions: readonly Portion[]): number {
   return portions.reduce((sum, portion) => sum + portion[field], 0)
 }
 
+/** A summary is one record, of which nobody knows before how long it will be; what it came to is settled after. */
+const SUMMARY = { records: 1, characters: 1 }
+
 function portionsOf<M extends Method>(
   method: M,
   params: ParamsOf<M>,
@@ -99,6 +104,7 @@ function portionsOf<M extends Method>(
   if (owner === undefined && method === 'memory/remember' && 'records' in params) {
     return byOwner(params, caller)
   }
+  if (method === 'memory/summarize') return [{ owner, ...SUMMARY }]
   const { records, characters } = measureParams(method, params)
   return [{ owner, records, characters }]
 }

@@ -1,6 +1,6 @@
 import { EXTENSION } from '../protocol/extension.js'
 import { type Caller, GATEWAY_ROLE, type Scope } from '../protocol/memory.js'
-import type { Method, ParamsOf } from '../protocol/methods.js'
+import type { Method, ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { Owned, Owner } from '../protocol/scope.js'
 
 /**
@@ -23,6 +23,17 @@ export function ownerOfCall<M extends Method>(
 export function ownerOfScope(scope: Scope): Owner {
   if (scope.kind === 'ownerless') return null
   return scope.kind === 'owners' && scope.owners.length === 1 ? scope.owners[0] : undefined
+}
+
+/** The same once it is done: a summary of anyone's records that named nobody has come to be of one owner. */
+export function ownerOfResult<M extends Method>(
+  method: M,
+  result: ResultOf<M>,
+  before: Owner,
+): Owner {
+  if (before !== undefined || method !== 'memory/summarize' || !('written' in result)) return before
+  const [summary] = result.records
+  return summary === undefined ? undefined : (summary.owner ?? null)
 }
 
 function ownerOfEntries(params: ParamsOf<'memory/remember'>, caller: Caller): Owner {

@@ -6,6 +6,7 @@ import type { Owner } from '../protocol/scope.js'
 import type { Served } from '../protocol/serve.js'
 import type { LimitStanding, Usage } from '../protocol/usage.js'
 import type { Limiter } from './limiter.js'
+import { withoutEntries } from './measure.js'
 import type { Charge } from './quota-charges.js'
 
 export interface QuotaOptions {
@@ -31,7 +32,9 @@ export function withQuotas(inner: Served, { limiter, countStock }: QuotaOptions)
         throw admission.error
       }
       const { reservation } = admission
-      const watched = charges.some(isByUsage) ? watch(context) : { context, usage: undefined }
+      const watched = charges.some(isByUsage)
+        ? watch(context)
+        : { context, usage: undefined, existed: NONE }
       let result: ResultOf<M>
       try {
         refuseAbandoned(context)
@@ -44,9 +47,13 @@ export function withQuotas(inner: Served, { limiter, countStock }: QuotaOptions)
         )
         throw thrown
       }
+      const written =
+        watched.existed.size === 0
+          ? charges
+          : limiter.chargesOf(method, withoutEntries(params, watched.existed), context.caller)
       tell(
         context,
-        reservation.settle((charge) => usedOf(charge, watched.usage)),
+        reservation.settle((charge) => usedOf(charge, watched.usage, written)),
       )
       return result
     },
@@ -66,26 +73,44 @@ function refuseAbandoned({ cancellation }: Context): void {
 interface Watched {
   readonly context: Context
   readonly usage: Usage | undefined
+  /** The places of entries that were not written. */
+  readonly existed: ReadonlySet<number>
 }
+
+const NONE: ReadonlySet<number> = new Set()
 
 /** A context that also remembers what the call is said to have used. */
 function watch(context: Context): Watched {
   let usage: Usage | undefined
+  const places = new Set<number>()
+  const existed: Context['existed'] = (told) => {
+    for (const place of told) places.add(place)
+  }
   const used = (told: Usage) => {
     usage = told
     context.used?.(told)
   }
   return {
-    context: copyWith(context, { used }),
+    context: copyWith(context, { used, existed }),
+    existed: places,
     get usage() {
       return usage
     },
   }
 }
 
-/** What a call took of one limit in the end. Where it was for several owners, nobody tells it apart: what was reserved stands. */
-function usedOf({ quota, amount }: Charge, usage: Usage | undefined): number {
-  if (usage === undefined || usage.owner === undefined || !isByUsage({ quota })) return amount
+/**
+ * What a call took of one limit in the end. Where it was for several owners, usage does not tell them apart: what the entries that
+ * were `written` are charged stands.
+ */
+function usedOf(charge: Charge, usage: Usage | undefined, written: readonly Charge[]): number {
+  const { quota, subject, amount } = charge
+  if (usage === undefined || !isByUsage(charge)) return amount
+  if (usage.recordsIn === 0) return 0
+  if (usage.owner === undefined) {
+    const same = written.find((one) => one.quota === quota && one.subject === subject)
+    return same?.amount ?? 0
+  }
   return quota.of === 'characters' ? usage.charactersIn : usage.recordsIn
 }
 

@@ -101,7 +101,7 @@ describe('what is refused, with its path', () => {
     [
       'a stock of a method',
       { of: 'stock', per: 'owner', window: undefined, methods: ['memory/remember'] },
-      'methods: a stock grows by memory/remember alone; leave it out',
+      'methods: a stock is for all that adds to it, memory/remember and memory/summarize; leave it out',
     ],
   ])('%s', (_, fields, expected) => {
     expect(problem({ limits: { a: { ...calls, ...fields } } })).toBe(

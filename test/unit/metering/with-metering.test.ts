@@ -98,6 +98,66 @@ describe('a metered memory', () => {
     ])
   })
 
+  test('entries that were there already are not written, and their tiers were named all the same', async () => {
+    const served = answering(() => ({ ids: ['1', '2'] }))
+    const retried: Served = {
+      ...served,
+      call(method, params, context) {
+        context.existed?.([0])
+        return served.call(method, params, context)
+      },
+    }
+    const records = [
+      { id: '1', content: 'abc', tier: 'semantic', embedding: [1] },
+      { id: '2', content: 'de' },
+    ]
+    expect(await used(retried, { records })).toMatchObject([
+      { tiers: ['semantic', 'working'], recordsIn: 1, charactersIn: 2, vectorsIn: 0 },
+    ])
+    const done: unknown[] = []
+    const metered = withMetering(retried, {
+      tiers,
+      done: (_method, params) => done.push(params),
+    })
+    await metered.call('memory/remember', { records }, contextWithin(1000))
+    expect(done).toEqual([{ records: [records[1]] }])
+  })
+
+  test('entries without ids of the caller are asked nobody about', async () => {
+    let asked: unknown
+    const served: Served = {
+      ...answering(() => ({})),
+      async call(_method, _params, context) {
+        asked = context.existed
+        return { ids: ['1'] } as never
+      },
+    }
+    await used(served, { records: [{ content: 'abc' }] })
+    expect(asked).toBeUndefined()
+    await used(served, { records: [{ content: 'abc' }, { id: 'x', content: 'y' }] })
+    expect(asked).toBeDefined()
+  })
+
+  test.each([
+    ['one that was written', 1, { owner: 'b', recordsIn: 1, charactersIn: 2, recordsOut: 1 }],
+    ['nothing to summarize', 0, { owner: undefined, recordsIn: 0, charactersIn: 0 }],
+  ])('a summary: %s', async (_, written, expected) => {
+    const summary = { id: '1', content: 'é𝒳', created_at: AT, tier: 'semantic', owner: 'b' }
+    const records = written === 1 ? [summary] : []
+    const told: Usage[] = []
+    const context = {
+      ...contextWithin(1000),
+      caller: callerOf(ALL),
+      used: (u: Usage) => told.push(u),
+    }
+    const metered = withMetering(
+      answering(() => ({ records, read: 3, written })),
+      { tiers },
+    )
+    await metered.call('memory/summarize', { into: 'semantic' }, context)
+    expect(told).toMatchObject([{ tiers: ['semantic'], ...expected }])
+  })
+
   test('refuses while it is told to, before anything else does', () => {
     const reason = new A2mError('INTERNAL_ERROR', 'no room')
     let refusing = true

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { withMetering } from '../../../src/metering/with-metering.js'
 import { type QuotaOptions, withQuotas } from '../../../src/metering/with-quotas.js'
 import { Cancellation } from '../../../src/protocol/cancellation.js'
 import { A2mError, Fault } from '../../../src/protocol/errors.js'
@@ -333,6 +334,102 @@ describe('records', () => {
     const all = await outcomes(many(3, () => remember(memory, entries(3))))
     expect(all).toEqual(['ok', -32006, -32006])
     expect(await outcomes([remember(memory, entries(3))])).toEqual(['ok'])
+  })
+})
+
+/** Behind limits and measured, a memory whose answers are `answer`, of which entries at `places` are there already. */
+function measured(limits: Limited, answer: () => unknown, places: readonly number[] = []): Served {
+  const inner: Served = {
+    refusal: () => undefined,
+    recognised: (_method, params) => params,
+    async call(_method, _params, context) {
+      context.existed?.(places)
+      return answer() as never
+    },
+    close: async () => {},
+  }
+  const metered = withMetering(inner, { tiers: () => [{ name: 'working' }] })
+  return withQuotas(metered, { limiter: limiterOf(limits), countStock: async () => 0 })
+}
+
+const EACH = [
+  { name: 'records', of: 'records', limit: 3 },
+  { name: 'characters', of: 'characters', limit: 9 },
+  { name: 'stock', of: 'stock', per: 'owner', window: undefined, limit: 3 },
+] as const
+
+/** What is left of each limit after a call, by its name. */
+async function leftAfter(call: (made: Made) => Promise<unknown>): Promise<object> {
+  const standings: LimitStanding[] = []
+  await call({ standings })
+  return Object.fromEntries(standings.map(({ name, remaining }) => [name, remaining]))
+}
+
+describe('entries that are there already', () => {
+  const retried = (owner?: string): Entries =>
+    entries(3, 'abc', owner).map((entry, index) => ({ ...entry, id: `${index}` }))
+
+  test.each([
+    ['some', [0, 2], { records: 2, characters: 6, stock: 2 }],
+    ['all', [0, 1, 2], { records: 3, characters: 9, stock: 3 }],
+  ])('take nothing: %s', async (_, places, left) => {
+    const memory = measured({ quotas: EACH }, () => ({ ids: [] }), places)
+    expect(await leftAfter((made) => remember(memory, retried(), made))).toEqual(left)
+  })
+
+  test('take nothing of their owner where the batch is of several', async () => {
+    const limit = { of: 'records', per: 'owner', limit: 3 } as const
+    const memory = measured({ quotas: [limit] }, () => ({ ids: [] }), [0, 1])
+    const mixed = [...retried('a'), ...retried('b')]
+    await remember(memory, mixed, { caller: ROOT })
+    const again = (count: number, owner: string) =>
+      remember(memory, entries(count, 'x', owner), { caller: ROOT })
+    expect(await outcomes([again(3, 'a'), again(2, 'a'), again(1, 'b')])).toEqual([
+      -32006,
+      'ok',
+      -32006,
+    ])
+  })
+})
+
+describe('a summary', () => {
+  const summarize = (memory: Served, made: Made = {}) =>
+    memory.call('memory/summarize', { into: 'working' }, contextOf(made))
+  const summary = { id: '1', content: 'abcde', created_at: '2027-03-10T12:00:00.000Z' }
+  const made = () => ({ records: [summary], read: 2, written: 1 })
+
+  test('is one record of so many characters', async () => {
+    const memory = measured({ quotas: EACH }, made)
+    expect(await leftAfter((how) => summarize(memory, how))).toEqual({
+      records: 2,
+      characters: 4,
+      stock: 2,
+    })
+  })
+
+  test('that was not written takes nothing', async () => {
+    const memory = measured({ quotas: EACH }, () => ({ records: [], read: 0, written: 0 }))
+    expect(await leftAfter((how) => summarize(memory, how))).toEqual({
+      records: 3,
+      characters: 9,
+      stock: 3,
+    })
+  })
+
+  test.each(EACH)('is refused where no $of are left', async (limit) => {
+    let reached = 0
+    const memory = measured({ quotas: [{ ...limit, limit: 0 }] }, () => {
+      reached++
+      return made()
+    })
+    expect(await outcomes([summarize(memory)])).toEqual([-32006])
+    expect(reached).toBe(0)
+  })
+
+  test('of anyone’s records is held to no one’s stock before it is known whose it is', async () => {
+    const [, , stock] = EACH
+    const memory = measured({ quotas: [{ ...stock, limit: 0 }] }, made)
+    expect(await outcomes([summarize(memory, { caller: ROOT })])).toEqual(['ok'])
   })
 })
 
