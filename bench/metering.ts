@@ -138,10 +138,10 @@ const accounting = new AccountingThread(
 const clearing = new Clearing({
   spool,
   accounting,
-  lane: () => lane,
   everyMs: 1000,
   events: {
     cleared: (added) => print(`cleared ${added}`),
+    removed: (bytes) => print(`removed ${bytes}`),
     failing: (reason) => print(`${reason}`),
   },
 })

@@ -8,7 +8,7 @@ import { AccountingThread } from '../metering/accounting-thread.js'
 import { Clearing } from '../metering/clearing.js'
 import { createEvents, printEvent } from '../metering/event.js'
 import { createEventIds } from '../metering/event-ids.js'
-import { type Lane, takeLane } from '../metering/lane.js'
+import { OwnLane } from '../metering/lane.js'
 import type { SinkNews } from '../metering/sink.js'
 import { Spool } from '../metering/spool.js'
 import { systemFiles } from '../metering/spool-files.js'
@@ -65,22 +65,22 @@ class Meter {
   readonly #spool: Spool
   readonly #clearing: Clearing
   readonly #newId: () => string
-  #lane: Lane | undefined
+  readonly #lane: OwnLane
   #unsaid = 0
   #sayAgain = Number.NEGATIVE_INFINITY
 
   constructor(parts: MeteringParts, usage: UsageConfig) {
     const { config, deps, metricRegistry } = parts
-    const lane = () => this.#takeLane()
     this.#parts = parts
     this.#usage = usage
     this.#newId = createEventIds(deps.clock, deps.randomBytes)
+    this.#lane = new OwnLane(join(config.dataDir, USAGE_SPOOL), this.#newId)
     this.#metrics = createUsageMetrics(metricRegistry, () => this.#spool.state)
     this.#accounting = new AccountingThread(accountingOptions(config, usage), (news) =>
       this.#heard(news),
     )
     this.#spool = new Spool({
-      lane,
+      lane: () => this.#lane.take(),
       files: systemFiles(),
       durability: config.durability,
       segmentBytes: SEGMENT_BYTES,
@@ -97,10 +97,10 @@ class Meter {
     this.#clearing = new Clearing({
       spool: this.#spool,
       accounting: this.#accounting,
-      lane,
       everyMs: usage.spool.interval,
       events: {
         cleared: this.#metrics.cleared,
+        removed: (bytes) => this.#removed(bytes),
         failing: (reason) => this.#failing('ledger', reason),
       },
     })
@@ -151,18 +151,18 @@ class Meter {
     return this.#spool.state.failure === undefined ? undefined : UNCOUNTED
   }
 
-  #takeLane(): Lane {
-    this.#lane ??= takeLane(join(this.#parts.config.dataDir, USAGE_SPOOL), this.#newId)
-    return this.#lane
-  }
-
   /** Sinks go on where they were, though nobody calls. */
   async #deliver(): Promise<void> {
     try {
-      await this.#accounting.deliver(this.#takeLane().id)
+      await this.#accounting.deliver(this.#lane.take().id)
     } catch {
       // What keeps it from that is told of by the spool or by clearing.
     }
+  }
+
+  #removed(bytes: number): void {
+    this.#metrics.failed('spool')
+    this.#parts.deps.log.error({ bytes }, 'usage is lost: its file in the spool was removed')
   }
 
   /** Said now and then, since every call may be one. */
@@ -198,7 +198,7 @@ class Meter {
     await this.#spool.end()
     await this.#clearing.end()
     await this.#accounting.close()
-    this.#lane?.close()
+    this.#lane.close()
   }
 }
 

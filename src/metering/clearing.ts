@@ -1,11 +1,14 @@
 import type { Accounting } from './accounting.js'
-import type { Lane } from './lane.js'
+import type { Waiting } from './segments.js'
 import type { Spool } from './spool.js'
+import type { Taken } from './take.js'
 
 /** What clearing tells of. Must not throw. */
 export interface ClearingEvents {
   /** Events that were new to the ledger, and lines that a crash had torn. */
   cleared(added: number, torn: number): void
+  /** Somebody has removed a file of so many bytes before they were in the ledger. */
+  removed(bytes: number): void
   /** The ledger cannot be reached or written from here on; `undefined` once it can again. */
   failing(reason: string | undefined): void
 }
@@ -13,8 +16,6 @@ export interface ClearingEvents {
 export interface ClearingOptions {
   readonly spool: Spool
   readonly accounting: Accounting
-  /** The lane of the spool; throws while it cannot be had. */
-  readonly lane: () => Lane
   readonly everyMs: number
   readonly events: ClearingEvents
 }
@@ -80,11 +81,24 @@ export class Clearing {
   }
 
   async #takeAll(): Promise<void> {
-    const { spool, accounting, lane, events } = this.#options
+    const { spool, events } = this.#options
     for (const segment of spool.rotate()) {
-      const { added, torn } = await accounting.take(lane().id, segment)
+      const taken = await this.#take(segment)
+      if (taken === undefined) continue
       spool.remove(segment)
-      events.cleared(added, torn)
+      events.cleared(taken.added, taken.torn)
+    }
+  }
+
+  /** Undefined where there is nothing left to take. */
+  async #take(segment: Waiting): Promise<Taken | undefined> {
+    const { spool, accounting, events } = this.#options
+    try {
+      return await accounting.take(segment.lane, segment)
+    } catch (thrown) {
+      if (!spool.dropMissing(segment)) throw thrown
+      events.removed(segment.bytes)
+      return undefined
     }
   }
 }

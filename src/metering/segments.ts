@@ -14,12 +14,14 @@ export interface SegmentsOptions {
   readonly monotonic: () => number
 }
 
-/** A segment that waits for the ledger. `since` is when it was begun, or found, on the monotonic clock. */
+/** A segment that waits for the ledger, under the id of the lane that it is of. `since` is when it was begun, or found, on the monotonic clock. */
 export interface Waiting extends Segment {
+  readonly lane: string
   readonly since: number
 }
 
 interface Open {
+  readonly lane: string
   readonly number: number
   readonly path: string
   readonly file: number
@@ -34,7 +36,8 @@ export class Segments {
   #open: Open | undefined
   #waiting: readonly Waiting[] = []
   #waitingBytes = 0
-  #next: number | undefined
+  #lane: Lane | undefined
+  #next = 0
   #syncing: Promise<void> | undefined
   #nextSync: Promise<void> | undefined
 
@@ -53,15 +56,19 @@ export class Segments {
     return since === undefined ? 0 : this.#options.monotonic() - since
   }
 
-  /** Takes the lane, and what an earlier run has left there. */
+  /** Takes the lane, and what an earlier run has left there. It is another one where the folder was removed meanwhile. */
   start(): void {
-    if (this.#next !== undefined) return
     const { lane, files, monotonic } = this.#options
-    const { folder, firstSegment } = lane()
+    const taken = lane()
+    if (taken === this.#lane) return
     const since = monotonic()
-    this.#waiting = files.list(folder).map((segment) => ({ ...segment, since }))
-    this.#waitingBytes = this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0)
-    this.#next = firstSegment
+    const known = new Set(this.#waiting.map(({ path }) => path))
+    const found = files.list(taken.folder).filter(({ path }) => !known.has(path))
+    const left = found.map((segment) => ({ ...segment, lane: taken.id, since }))
+    this.#waiting = [...left, ...this.#waiting]
+    this.#waitingBytes += left.reduce((sum, { bytes }) => sum + bytes, 0)
+    this.#lane = taken
+    this.#next = taken.firstSegment
   }
 
   write(bytes: Uint8Array): void {
@@ -93,7 +100,18 @@ export class Segments {
   /** Removes a segment whose events are in the ledger. */
   remove(segment: Waiting): void {
     this.#options.files.remove(segment.path)
-    this.#waiting = this.#waiting.filter(({ number }) => number !== segment.number)
+    this.#drop(segment)
+  }
+
+  /** Gives up a segment whose file somebody has removed. False where it is there. */
+  dropMissing(segment: Waiting): boolean {
+    if (this.#options.files.has(segment.path)) return false
+    this.#drop(segment)
+    return true
+  }
+
+  #drop(segment: Waiting): void {
+    this.#waiting = this.#waiting.filter(({ path }) => path !== segment.path)
     this.#waitingBytes -= segment.bytes
   }
 
@@ -115,23 +133,25 @@ export class Segments {
   }
 
   #writable(bytes: number): Open {
-    const { maxBytes, segmentBytes, files, lane, monotonic } = this.#options
-    this.start()
-    if (this.bytes + bytes > maxBytes) throw new Error(SPOOL_FULL)
+    const { maxBytes, segmentBytes, files, monotonic } = this.#options
     if (this.#open !== undefined && this.#open.bytes >= segmentBytes) this.#shut(this.#open)
+    if (this.#open === undefined) this.start()
+    if (this.bytes + bytes > maxBytes) throw new Error(SPOOL_FULL)
     if (this.#open !== undefined) return this.#open
-    const { folder, firstSegment } = lane()
-    const number = this.#next ?? firstSegment
+    if (this.#lane === undefined) throw new TypeError('no lane was taken')
+    const { id, folder } = this.#lane
+    const number = this.#next
     const path = segmentPath(folder, number)
-    this.#open = { number, path, file: files.create(path), since: monotonic(), bytes: 0 }
+    const file = files.create(path)
+    this.#open = { lane: id, number, path, file, since: monotonic(), bytes: 0 }
     this.#next = number + 1
     return this.#open
   }
 
-  #shut({ number, path, file, since, bytes }: Open): void {
+  #shut({ lane, number, path, file, since, bytes }: Open): void {
     const { files, durability } = this.#options
     this.#open = undefined
-    this.#waiting = [...this.#waiting, { number, path, bytes, since }]
+    this.#waiting = [...this.#waiting, { lane, number, path, bytes, since }]
     this.#waitingBytes += bytes
     const close = () => files.close(file)
     if (durability === 'normal') close()

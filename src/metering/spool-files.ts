@@ -1,4 +1,12 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +22,9 @@ export interface SpoolFiles {
   /** Resolves when the file is where it survives loss of power. */
   sync(file: number): Promise<void>
   close(file: number): void
+  /** One that is gone already is none to remove. */
   remove(path: string): void
+  has(path: string): boolean
   /** The segments in a folder, oldest first. */
   list(folder: string): readonly Segment[]
 }
@@ -43,7 +53,8 @@ export function systemFiles(): SpoolFiles {
       unnamed.delete(file)
       closeSync(file)
     },
-    remove: (path) => unlinkSync(path),
+    remove: (path) => rmSync(path, { force: true }),
+    has: existsSync,
     list: segmentsIn,
   }
 }

@@ -88,6 +88,11 @@ export class Spool {
     this.#segments.remove(segment)
   }
 
+  /** Gives up a segment whose file somebody has removed. False where it is there. */
+  dropMissing(segment: Waiting): boolean {
+    return this.#segments.dropMissing(segment)
+  }
+
   /** Writes what waits, as far as it can be written. From here on nothing more is taken. */
   async end(): Promise<void> {
     clearTimeout(this.#retry)

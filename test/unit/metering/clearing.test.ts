@@ -105,9 +105,12 @@ describe('clearing', () => {
         owners: (...args) => ledger.owners(...args),
         close: async () => {},
       },
-      lane: () => lane,
       everyMs: 10,
-      events: { cleared: () => {}, failing: (reason) => told.push(reason) },
+      events: {
+        cleared: () => {},
+        removed: (bytes) => told.push(`removed ${bytes}`),
+        failing: (reason) => told.push(reason),
+      },
     })
     const append = () => spool.append(printEvent(usageEvent()))
     return { spool, clearing, append, told, folder: lane.folder }
@@ -125,6 +128,19 @@ describe('clearing', () => {
     await spool.end()
     await clearing.end()
     expect([await counted(), segmentsIn(path)]).toEqual([3, []])
+  })
+
+  test('goes on with the next where somebody has removed a file, and tells of it once', async () => {
+    const { clearing, spool, append, told } = setUp()
+    await append()
+    const [removed] = spool.rotate()
+    rmSync(removed?.path ?? '')
+    await append()
+    await clearing.now()
+    expect(told).toEqual([`removed ${removed?.bytes}`])
+    expect([await counted(), spool.state.bytes]).toEqual([1, 0])
+    await spool.end()
+    await clearing.end()
   })
 
   test('goes on by itself', async () => {

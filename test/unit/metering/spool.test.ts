@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Lane, takeLane } from '../../../src/metering/lane.js'
+import { type Lane, OwnLane, takeLane } from '../../../src/metering/lane.js'
 import { Spool, type SpoolOptions } from '../../../src/metering/spool.js'
 import { type SpoolFiles, systemFiles } from '../../../src/metering/spool-files.js'
 import { until } from '../../support/waiting.js'
@@ -80,6 +80,7 @@ class Faulty implements SpoolFiles {
   readonly close = this.#real.close
   readonly remove = this.#real.remove
   readonly list = this.#real.list
+  readonly has = this.#real.has
 
   write(file: number, bytes: Uint8Array): number {
     this.writes++
@@ -216,6 +217,78 @@ describe('a disk that takes nothing', () => {
     await until(() => spool.state.failure === undefined)
     expect(linesIn(lane)).toEqual(['kept'])
     await spool.end()
+  })
+})
+
+describe('a folder that is removed while it is written to', () => {
+  function setUp(said: Partial<SpoolOptions> = {}) {
+    const path = join(folder, 'own')
+    const own = new OwnLane(path, newId)
+    const spooling = spoolWith({ lane: () => own.take(), ...said })
+    const remove = () => rmSync(path, { recursive: true })
+    return { ...spooling, own, path, remove }
+  }
+
+  test('is made again, as the same lane, and no number comes twice', async () => {
+    const { spool, own, remove, told } = setUp()
+    const first = own.take()
+    await spool.append('gone')
+    const [gone] = spool.rotate()
+    remove()
+    await spool.append('new')
+    const second = own.take()
+    expect({ ...told, lines: linesIn(second) }).toEqual({
+      written: 2,
+      lost: 0,
+      failing: [],
+      lines: ['new'],
+    })
+    expect(second.id).toBe(first.id)
+    const [, fresh] = spool.rotate()
+    expect(fresh).toMatchObject({ number: second.firstSegment, lane: first.id })
+    expect(second.firstSegment).toBeGreaterThan(gone?.number ?? Number.POSITIVE_INFINITY)
+    expect(gone !== undefined && spool.dropMissing(gone)).toBe(true)
+    expect(fresh !== undefined && spool.dropMissing(fresh)).toBe(false)
+    expect(spool.state.bytes).toBe(4)
+    await spool.end()
+    own.close()
+    const next = takeLane(second.folder, newId)
+    lanes.push(next)
+    expect(next.id).toBe(first.id)
+    expect(next.firstSegment).toBeGreaterThan(fresh?.number ?? Number.POSITIVE_INFINITY)
+  })
+
+  test('keeps what waits in memory until it can be made, and writes it then', async () => {
+    const { spool, own, path, remove, told } = setUp()
+    spool.start()
+    remove()
+    writeFileSync(path, 'a file in its place')
+    await spool.append('waits')
+    expect(spool.state).toMatchObject({ held: 1, failure: expect.stringContaining('own') })
+    rmSync(path)
+    await until(() => spool.state.failure === undefined)
+    expect({ held: spool.state.held, lost: told.lost, lines: linesIn(own.take()) }).toEqual({
+      held: 0,
+      lost: 0,
+      lines: ['waits'],
+    })
+    await spool.end()
+    own.close()
+  })
+
+  test('and is another lane by then keeps what waits under the one that it is of', async () => {
+    const { spool, own, path } = setUp()
+    const first = own.take()
+    await spool.append('old')
+    spool.rotate()
+    rmSync(join(path, 'lane.db'))
+    const other = takeLane(path, () => 'other')
+    other.close()
+    await spool.append('new')
+    expect(spool.rotate().map(({ lane }) => lane)).toEqual([first.id, 'other'])
+    expect(spool.rotate()[1]?.number).toBeGreaterThan(other.firstSegment)
+    await spool.end()
+    own.close()
   })
 })
 
