@@ -1,6 +1,7 @@
 import type { A2mError } from '../protocol/errors.js'
 import type { Caller } from '../protocol/memory.js'
 import type { Method, ParamsOf } from '../protocol/methods.js'
+import type { Owner } from '../protocol/scope.js'
 import type { LimitStanding } from '../protocol/usage.js'
 import type { Quota } from './quota.js'
 import { quotaExceeded, quotasAway, refusedStandingOf, standingOf } from './quota-answer.js'
@@ -47,6 +48,16 @@ export class Limiter {
   chargesOf<M extends Method>(method: M, params: ParamsOf<M>, caller: Caller): readonly Charge[] {
     const { quotas, time } = this.#options
     return chargesOf(quotas, time, { method, params, caller })
+  }
+
+  /** Whether anything is limited by what owners have. */
+  get hasStock(): boolean {
+    return this.#options.quotas.some(isOfStock)
+  }
+
+  /** Records of an owner were taken away, or, where it is undefined, of any. */
+  takenAway(owner: Owner): void {
+    this.#options.stock.takenAway(this.#options.quotas.filter(isOfStock), owner)
   }
 
   /** Takes everything that a call is charged, or nothing. Rejects where stock had to be counted and could not be. */
@@ -150,7 +161,11 @@ export class Reservation {
 }
 
 function isStock({ quota }: Charge): boolean {
-  return quota.of === 'stock'
+  return isOfStock(quota)
+}
+
+function isOfStock({ of }: Quota): boolean {
+  return of === 'stock'
 }
 
 function isEnforced({ quota }: Charge): boolean {

@@ -8,6 +8,7 @@ import type { LimitStanding, Usage } from '../protocol/usage.js'
 import type { Limiter } from './limiter.js'
 import { withoutEntries } from './measure.js'
 import type { Charge } from './quota-charges.js'
+import { withRoom } from './quota-room.js'
 
 export interface QuotaOptions {
   readonly limiter: Limiter
@@ -19,7 +20,8 @@ export interface QuotaOptions {
  * Lets a call through when it fits into every limit that concerns it. What it takes is reserved before, settled with what it
  * really used, and given back where it failed. A write that may have been done all the same keeps what it took.
  */
-export function withQuotas(inner: Served, { limiter, countStock }: QuotaOptions): Served {
+export function withQuotas(served: Served, { limiter, countStock }: QuotaOptions): Served {
+  const inner = withRoom(served, limiter)
   return {
     refusal: (method, context) => inner.refusal(method, context),
     recognised: (method, params, context) => inner.recognised(method, params, context),

@@ -499,6 +499,56 @@ describe('a stock', () => {
     expect(await outcomes([remember(memory, entries(7))])).toEqual([-32006])
   })
 
+  test.each([
+    ['memory/forget', { ids: ['1'] }, ALICE],
+    ['memory/forget', { ids: ['1'] }, ROOT],
+    ['memory/consolidate', { owner: 'alice' }, ROOT],
+    ['memory/session/close', { session_id: 's' }, ALICE],
+  ] as const)('room that %s made with %j is seen at once', async (method, params, caller) => {
+    let stored = 10
+    let fails = true
+    const memory = limited(
+      { quotas: [stock], clock: new WallClock('2027-03-10T12:00:00Z') },
+      (called) => {
+        if (called === 'memory/remember') return stored++
+        if (fails) throw new A2mError('INVALID_PARAMS', 'no')
+        return stored--
+      },
+      async () => stored,
+    )
+    const takeAway = () => memory.call(method, params as never, contextOf({ caller }))
+    const write = () => outcomes([remember(memory, entries(1))])
+    expect(await write()).toEqual([-32006])
+    await expect(takeAway()).rejects.toThrow('no')
+    stored--
+    expect(await write()).toEqual([-32006])
+    stored++
+    fails = false
+    await takeAway()
+    expect([await write(), await write()]).toEqual([['ok'], [-32006]])
+  })
+
+  test('a count that began before room was made is not believed after', async () => {
+    let stored = 10
+    const counts: (() => void)[] = []
+    const memory = limited(
+      { quotas: [stock], clock: new WallClock('2027-03-10T12:00:00Z') },
+      (method) => (method === 'memory/remember' ? stored++ : stored--),
+      () => {
+        const found = stored
+        return new Promise((resolve) => counts.push(() => resolve(found)))
+      },
+    )
+    const early = outcomes([remember(memory, entries(1))])
+    await memory.call('memory/forget', { ids: ['1'] }, contextOf())
+    const late = outcomes([remember(memory, entries(1))])
+    counts[0]?.()
+    await expect.poll(() => counts.length).toBe(2)
+    counts[1]?.()
+    const all = [...(await early), ...(await late)]
+    expect([count(all, 'ok'), stored]).toEqual([1, 10])
+  })
+
   test('what failed takes no room, and nothing is taken of other limits where there is none', async () => {
     let fails = true
     const memory = limited(
