@@ -8,6 +8,7 @@ import { adminEdge, type EdgeParts, overStdio, publicEdge } from './edges.js'
 import { openEntrance, warnOfReadable } from './entrance.js'
 import { ListenError, type ListenerName } from './listen-error.js'
 import { type GatewayReport, gatewayReport } from './overview.js'
+import { warnOfStrangers } from './quota-problems.js'
 import { faultsAround } from './surroundings.js'
 import { faultsOfVersions, openVersions } from './versions.js'
 
@@ -63,6 +64,7 @@ function createApp(parts: EdgeParts, closers: Closers): App {
       const adminAddress = admin && (await open('admin', adminEdge(parts), admin))
       const address = await open('listen', publicEdge(parts), listen)
       warnOfReadable(config, address.host, parts.deps.log)
+      warnOfStrangers(config, parts.deps.log)
       return { listen: address, admin: adminAddress }
 
       async function open(name: ListenerName, edge: HttpListener, at: Place): Promise<Address> {

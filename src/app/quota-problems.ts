@@ -2,6 +2,7 @@ import type { AuthConfig } from '../config/auth.js'
 import type { Config } from '../config/config.js'
 import type { QuotaConfig } from '../config/quotas.js'
 import { didYouMean } from '../config/values.js'
+import type { Log } from '../telemetry/logs.js'
 
 /** Limits that name somebody whom nobody can be, so that they limit nobody. Tokens and certificates may bring any name. */
 export function quotaProblems({ quotas, auth, roles }: Config): readonly string[] {
@@ -11,6 +12,12 @@ export function quotaProblems({ quotas, auth, roles }: Config): readonly string[
   // Roles that are defined may be given to somebody later on, and others are refused.
   const all = roles === undefined ? known : { ...known, roles: undefined }
   return limits.flatMap((limit) => strangersIn(limit, all))
+}
+
+/** Says so once, at a start, where there are such limits: a name that is misspelt lets everybody through. */
+export function warnOfStrangers(config: Config, log: Log): void {
+  const wrong = quotaProblems(config)
+  if (wrong.length > 0) log.warn({ wrong }, 'limits name somebody whom nobody can be')
 }
 
 /** The names that are possible; undefined where any is. */

@@ -1,5 +1,6 @@
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { quotaProblems } from '../../../src/app/quota-problems.js'
+import { quotaProblems, warnOfStrangers } from '../../../src/app/quota-problems.js'
 import { loadConfig } from '../../../src/config/load.js'
 
 const KEYS = [
@@ -8,9 +9,13 @@ const KEYS = [
 ]
 
 function problemsOf(limit: object, config: object = { auth: { keys: KEYS } }) {
+  return quotaProblems(limiting(limit, config))
+}
+
+function limiting(limit: object, config: object = { auth: { keys: KEYS } }) {
   const calls = { of: 'calls', per: 'caller', window: 'day', limit: 1, ...limit }
   const text = JSON.stringify({ ...config, quotas: { limits: { calls } } })
-  return quotaProblems(loadConfig({ text, file: 'a.yaml', env: {}, cwd: '/srv' }))
+  return loadConfig({ text, file: 'a.yaml', env: {}, cwd: '/srv' })
 }
 
 const said = (place: string, part: string, name: string, hint: string) =>
@@ -58,4 +63,20 @@ test('where nobody is known, callers are anonymous or on stdio', () => {
 test('roles that are defined may be given to somebody later', () => {
   const roles = { agent: {}, later: {} }
   expect(problemsOf({ roles: ['later'] }, { auth: { keys: KEYS }, roles })).toEqual([])
+})
+
+test('a start warns of them all at once, and only where there are any', () => {
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+  warnOfStrangers(limiting({ callers: ['desk'] }), log)
+  expect(lines).toEqual([])
+  warnOfStrangers(limiting({ callers: ['desk', 'agent-b'], owners: ['carol'] }), log)
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    msg: 'limits name somebody whom nobody can be',
+    wrong: [
+      said('callers[1]', 'name', 'agent-b', 'did you mean agent-a?'),
+      said('owners[0]', 'owner', 'carol', 'there are ann, bob'),
+    ],
+  })
 })
