@@ -1,3 +1,4 @@
+import { constants, platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../protocol/time.js'
 import { type Accounting, type AccountingOptions, createAccounting } from './accounting.js'
@@ -19,6 +20,7 @@ export type AccountingWord =
   | { readonly kind: 'news'; readonly news: SinkNews }
 
 function start(port: MessagePort, options: AccountingOptions): void {
+  giveWay()
   const say = (word: AccountingWord) => port.postMessage(word)
   const accounting = createAccounting(options, {
     now: systemClock.now,
@@ -35,6 +37,16 @@ function start(port: MessagePort, options: AccountingOptions): void {
     }
     if (call.name === 'close') port.close()
   })
+}
+
+/** Where processors are short, callers go first: the spool keeps what waits. On Linux a priority is a thread's, elsewhere the process's. */
+function giveWay(): void {
+  if (platform() !== 'linux') return
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // A sandbox may forbid it; accounting then takes its turn like all others.
+  }
 }
 
 function perform(accounting: Accounting, call: AccountingCall): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -38,6 +38,22 @@ function segmentOf(count: number) {
   writeFileSync(path, lines.join(''))
   return { number: 1, path }
 }
+
+/** How nice each thread of this process is, as proc_pid_stat(5) tells it. */
+function niceness(): number[] {
+  return readdirSync('/proc/self/task').map((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+  })
+}
+
+test.runIf(process.platform === 'linux')('the thread, and no other, gives way', async () => {
+  const before = niceness()
+  expect(before).not.toContain(10)
+  const { accounting } = open()
+  await accounting.usage(QUERY)
+  expect(niceness().filter((nice) => nice === 10)).toHaveLength(1)
+})
 
 test('a thread takes segments, answers questions, and tells how sinks do', {
   timeout: 30_000,
