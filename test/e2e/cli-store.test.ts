@@ -179,7 +179,7 @@ describe('three stores behind a gateway, as the example has them', () => {
     const { cwd, file, vectors } = await threeStores()
     const good = await run(['check', '-c', file], { cwd })
     expect(good).toMatchObject({ code: 0, stderr: '' })
-    expect(good.stdout).toMatch(/^vectors +up +a2m\/0\.1 +yes +episodic$/m)
+    expect(good.stdout).toMatch(/^vectors +up +a2m\/0\.1 +yes +none +episodic$/m)
     expect(good.stdout).toMatch(/^procedural +procedural +facts$/m)
     vectors.child.kill('SIGKILL')
     await vectors.ended()
