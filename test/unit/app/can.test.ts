@@ -7,9 +7,9 @@ import { createAccessOf } from '../../../src/identity/roles.js'
 import { checkParams } from '../../../src/protocol/checks.js'
 import { CODES } from '../../../src/protocol/errors.js'
 import { isMethod, METHOD_NAMES } from '../../../src/protocol/methods.js'
-import { serve } from '../../../src/protocol/serve.js'
+import { type Served, serve } from '../../../src/protocol/serve.js'
 import { embeddedStore, openFederation, tierConfig } from '../../support/federation.js'
-import { contextOf } from '../../support/federation-contexts.js'
+import { anyContext, contextOf } from '../../support/federation-contexts.js'
 
 const TIERS = ['notes', 'facts', 'hidden']
 const KEYS = ['wf', 'wf/1', 'user']
@@ -76,6 +76,11 @@ function configOf(roles: readonly object[]) {
 
 const DECIDED: readonly number[] = [CODES.UNKNOWN_TIER, CODES.READ_ONLY, CODES.SCOPE_DENIED]
 
+/** A key that stands where a caller may not write is refused too, which roles alone do not tell. */
+async function empty(federation: Served): Promise<void> {
+  for (const tier of TIERS) await federation.call('memory/forget', { tier }, anyContext())
+}
+
 test('what is said of a call is what a gateway decides of it', async () => {
   const opened = await openFederation({
     upstreams: {
@@ -99,6 +104,7 @@ test('what is said of a call is what a gateway decides of it', async () => {
         const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: call.params })
         const answer = await serve(text, opened.federation, contextOf(caller.scope, { caller }))
         const code = answer.error?.code
+        await empty(opened.federation)
         expect(code !== undefined && DECIDED.includes(code) ? code : undefined).toBe(error?.code)
       },
     ),
