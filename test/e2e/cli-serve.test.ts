@@ -151,25 +151,18 @@ describe('a start that fails says why in one line and ends with 1', () => {
 
 describe('a signal', () => {
   test('the second one ends it at once, whatever is under way', async () => {
-    const asked = { resolve: (): void => {} }
-    const reached = new Promise<void>((resolve) => {
-      asked.resolve = resolve
-    })
-    const silent = createServer((request) => {
-      request.resume()
-      if (request.method === 'POST') asked.resolve()
-    })
+    const silent = createServer((request) => request.resume())
     const { port } = await listening(silent)
     const cwd = emptyFolder()
     const upstream = `upstreams: { a: { url: "http://127.0.0.1:${port}/", timeout: 20s, access: read-write } }\n`
     const gateway = serve(cwd, `${QUIET}${upstream}tiers: { t: { upstream: a } }\n`)
-    await gateway.told(LISTENING)
-    await reached
+    const metrics = new URL('metrics', await gateway.told(ADMIN))
     const pending = fetch(await gateway.told(LISTENING), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: '{"jsonrpc":"2.0","id":1,"method":"memory/recall","params":{"query":"x"}}',
     }).catch(() => 'cut off')
+    await until(async () => /^a2m_requests_in_flight 1$/m.test(await (await fetch(metrics)).text()))
     gateway.child.kill('SIGTERM')
     await gateway.told(/^(SIGTERM: finishing)/m)
     gateway.child.kill('SIGTERM')
