@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.js'
+import { messageOf } from '../protocol/errors.js'
 import { AuditLog } from '../telemetry/audit-log.js'
 import { createAuditMetrics } from '../telemetry/audit-metrics.js'
 import { createStrangers } from '../telemetry/audit-strangers.js'
@@ -51,7 +52,7 @@ async function openFile(rotation: Rotation): Promise<RotatingFile> {
     await makeFolder(dirname(path))
     return await RotatingFile.open(rotation)
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     const problem = `audit.path: the audit log ${path} cannot be written (${reason})`
     throw new Error(`${problem}; name another file, or leave the section audit out`)
   }

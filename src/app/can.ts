@@ -6,11 +6,11 @@ import { firstBeyond, type TierPlaces, takes } from '../protocol/access-decision
 import { denied, deniedMethod } from '../protocol/access-denied.js'
 import { type Named, namedIn } from '../protocol/access-named.js'
 import { isReadOnly, mayCall, type Reach, reachFor } from '../protocol/access-reach.js'
-import { Cancellation } from '../protocol/cancellation.js'
 import { A2mError } from '../protocol/errors.js'
 import type { Caller, Context } from '../protocol/memory.js'
 import { type Method, type ParamsOf, SPECS } from '../protocol/methods.js'
 import { withScope } from '../protocol/scope.js'
+import { internalContext } from '../upstreams/upstream.js'
 
 /** One call that somebody might make; the params are checked. */
 export interface Intended<M extends Method = Method> {
@@ -69,14 +69,7 @@ async function outOfScope<M extends Method>(
 ): Promise<A2mError | undefined> {
   const reached = new A2mError('INTERNAL_ERROR', 'within the scope')
   const nothing = { call: () => Promise.reject(reached), close: async () => {} }
-  const context: Context = {
-    caller,
-    cancellation: new Cancellation(),
-    deadline: 0,
-    connection: { closed: new Cancellation() },
-    trace: '',
-    observe: () => {},
-  }
+  const context: Context = { ...internalContext(0), caller }
   const thrown: unknown = await withScope(nothing, mismatch)
     .call(method, params, context)
     .catch((error: unknown) => error)

@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 /** Which of the listeners of a program: a gateway's for callers, its one for operators, or a store's. */
 export type ListenerName = 'listen' | 'admin' | 'store'
 
@@ -6,7 +7,7 @@ export class ListenError extends Error {
   readonly listener: ListenerName
 
   constructor(listener: ListenerName, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    super(messageOf(cause), { cause })
     this.name = 'ListenError'
     this.listener = listener
   }

@@ -134,7 +134,7 @@ class Meter {
   #begin(): void {
     this.#spool.start()
     this.#clearing.start()
-    void this.#deliver()
+    if (this.#usage.sinks.length > 0) void this.#deliver()
   }
 
   #keeping(): Metering['keep'] {

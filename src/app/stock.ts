@@ -4,11 +4,12 @@ import { measureEntries } from '../metering/measure.js'
 import { Nightly } from '../metering/nightly.js'
 import { Stock, type TierStock } from '../metering/stock.js'
 import { scopeOf } from '../metering/whose.js'
-import { Cancellation } from '../protocol/cancellation.js'
+import { messageOf } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Tier } from '../protocol/methods.js'
 import type { Owner } from '../protocol/scope.js'
 import type { Clock } from '../protocol/time.js'
+import { internalContext } from '../upstreams/upstream.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import type { Metering } from './metering.js'
@@ -39,16 +40,12 @@ export function openStock({ config, federation, metering, deps, closers }: Stock
     defaultTier: () => federation.report().layout.tiers[0]?.name,
     failed: (reason) => metering.uncounted(source, reason),
   })
-  closers.add(() => stock.end())
+  const task = () => countEverybody(stock, metering, source)
   const hour = config.usage?.countAt
-  if (hour !== undefined) {
-    const task = () => countEverybody(stock, metering, source)
-    const nightly = new Nightly({ hour, now, random: deps.random, task })
-    nightly.start()
-    closers.add(async () => {
-      await Promise.all([stock.end(), nightly.end()])
-    })
-  }
+  const nightly =
+    hour === undefined ? undefined : new Nightly({ hour, now, random: deps.random, task })
+  nightly?.start()
+  closers.add(() => Promise.all([stock.end(), nightly?.end()]))
   return stock
 }
 
@@ -56,7 +53,7 @@ async function countEverybody(stock: Stock, metering: Metering, source: string):
   try {
     await stock.countAll(await metering.owners(source))
   } catch (thrown) {
-    metering.uncounted(source, thrown instanceof Error ? thrown.message : String(thrown))
+    metering.uncounted(source, messageOf(thrown))
   }
 }
 
@@ -96,12 +93,6 @@ async function charactersIn(
 }
 
 function contextFor(owner: Owner, clock: Clock): Context {
-  return {
-    caller: { name: 'metering', roles: [], scope: scopeOf(owner) },
-    cancellation: new Cancellation(),
-    deadline: clock.monotonic() + PATIENCE_MS,
-    connection: { closed: new Cancellation() },
-    trace: '0'.repeat(32),
-    observe: () => {},
-  }
+  const context = internalContext(clock.monotonic() + PATIENCE_MS)
+  return { ...context, caller: { ...context.caller, name: 'metering', scope: scopeOf(owner) } }
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, mkdir, rmdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../config/config.js'
+import { messageOf } from '../protocol/errors.js'
 
 /** How long databases may take to answer, in ms. */
 const PATIENCE = 2000
@@ -51,7 +52,7 @@ async function fileFault(setting: string, file: string): Promise<string | undefi
     await tryFile(file)
     return undefined
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     return `${setting}: ${file} cannot be written: ${reason}`
   }
 }

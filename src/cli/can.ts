@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js'
 import { methodCalled, methodHint } from '../config/method-names.js'
 import { didYouMean } from '../config/values.js'
 import { checkParams } from '../protocol/checks.js'
-import { CODES } from '../protocol/errors.js'
+import { CODES, messageOf } from '../protocol/errors.js'
 import type { Method } from '../protocol/methods.js'
 import { type ConfigOptions, readConfig, withConfigOption } from './config-file.js'
 import { Failure, SAID } from './failure.js'
@@ -89,7 +89,7 @@ function paramsOf<M extends Method>(method: M, written: string) {
   try {
     return checkParams(method, JSON.parse(written))
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    const why = messageOf(thrown)
     throw new Failure(2, `these are no params of ${method}: ${why}`)
   }
 }

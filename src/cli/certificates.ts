@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { messageOf } from '../protocol/errors.js'
 import { Failure } from './failure.js'
 
 /** The PEM files that a command line names. */
@@ -34,7 +35,7 @@ export async function secureContextOf(
   try {
     return createSecureContext(material)
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     const names = files.map(([name]) => `--${name}`).join(', ')
     throw new Failure(2, `what ${names} name cannot be used together: ${reason}`)
   }

@@ -1,4 +1,5 @@
 import type { App } from '../app/gateway.js'
+import { messageOf } from '../protocol/errors.js'
 import type { Log } from '../telemetry/logs.js'
 import { type ConfigOptions, readConfig } from './config-file.js'
 import type { Terminal } from './terminal.js'
@@ -23,7 +24,7 @@ export function reloadWhenAsked(
     try {
       tell(await app.reload(await readConfig(options, terminal)), log)
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      const reason = messageOf(thrown)
       log.error({ reason }, 'not reloaded: what was read before still counts')
     }
   }

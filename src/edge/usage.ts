@@ -10,6 +10,7 @@ import {
   type UsageQuery,
 } from '../metering/query.js'
 import type { StockAnswer } from '../metering/stock-sums.js'
+import { messageOf } from '../protocol/errors.js'
 import { refusalReply, sendJson } from './replies.js'
 
 /** Whom questions about usage are put to. Rejects where the ledger cannot be read, with a reason for operators. */
@@ -52,7 +53,7 @@ async function answer(
     reply.type('text/csv; charset=utf-8').header('x-more', `${found.more}`)
     return reply.send(toCsv(found.lines))
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     return refused(reply, refusalReply(thrown instanceof QueryError ? 400 : 503, reason))
   }
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { messageOf } from '../protocol/errors.js'
 import type { Clock } from '../protocol/time.js'
 import { Background, type Frequencies } from './background.js'
 import type { Terms } from './terms.js'
@@ -109,7 +110,7 @@ export class Backgrounds {
     try {
       this.#keeper.write(owner, background.write(), this.#clock.now())
     } catch (thrown) {
-      this.#unkept(thrown instanceof Error ? thrown.message : String(thrown))
+      this.#unkept(messageOf(thrown))
     }
   }
 }

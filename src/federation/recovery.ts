@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { OpenWrite } from '../state/journal.js'
 import { resumeMove } from './moves.js'
@@ -83,7 +84,7 @@ export class Recovery {
     try {
       if (!(await task())) this.#told(`${what} stays open: an upstream of it cannot be used yet`)
     } catch (thrown) {
-      this.#told(`${what} stays open: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      this.#told(`${what} stays open: ${messageOf(thrown)}`)
     }
   }
 }

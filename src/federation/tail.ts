@@ -1,4 +1,4 @@
-import { A2mError, CODES } from '../protocol/errors.js'
+import { A2mError, CODES, messageOf } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { ResultOf } from '../protocol/methods.js'
 import type { WrittenRecord } from './chronicle.js'
@@ -148,7 +148,7 @@ export class Tail {
       parts.book.tails.forget(source.name)
       return 'it refuses its own cursor; events are read from now on'
     }
-    return thrown instanceof Error ? thrown.message : String(thrown)
+    return messageOf(thrown)
   }
 
   #pass({ name }: Source, cursor: string): void {

@@ -1,4 +1,4 @@
-import { A2mError } from '../protocol/errors.js'
+import { A2mError, messageOf } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import type { OpenMove } from '../state/journal.js'
@@ -39,7 +39,7 @@ async function finish(parts: Parts, open: OpenMove, context: Context): Promise<v
   try {
     if (await resumeMove(parts, open, context)) return
   } catch (thrown) {
-    reason = thrown instanceof Error ? thrown.message : String(thrown)
+    reason = messageOf(thrown)
   }
   throw unfinished(`its move from ${open.from} to ${open.to} is not finished: ${reason}`)
 }

@@ -1,5 +1,5 @@
 import { Cancellation } from '../protocol/cancellation.js'
-import { A2mError, CODES, Fault } from '../protocol/errors.js'
+import { A2mError, CODES, Fault, messageOf } from '../protocol/errors.js'
 import type { Context } from '../protocol/memory.js'
 import type { Owner } from '../protocol/scope.js'
 import type { Outbound } from '../upstreams/phrasing.js'
@@ -126,7 +126,7 @@ export function journalled(outcome: 'not_sent' | 'unknown', step: () => void): v
   try {
     step()
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     const message = `the gateway cannot write its journal: ${reason}`
     throw new A2mError('INTERNAL_ERROR', message, { outcome })
   }

@@ -1,4 +1,5 @@
 import type { CryptoKey, JWSHeaderParameters } from 'jose'
+import { messageOf } from '../protocol/errors.js'
 import type { Clock } from '../protocol/time.js'
 
 /** Picks the one key that a token's header means. Rejects with an error of jose's where there is none. */
@@ -153,7 +154,7 @@ export class KeySet {
     const { cache, stale, events } = this.#options
     this.#failures++
     this.#failedAt = this.#now()
-    this.#reason = thrown instanceof Error ? thrown.message : String(thrown)
+    this.#reason = messageOf(thrown)
     const usable = this.#select !== undefined && this.#age() < cache + stale
     events.failed(this.#reason, usable ? 'last_good' : 'none')
   }

@@ -1,6 +1,6 @@
 import type { CryptoKey, KeyObject } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { invalidParams } from '../protocol/errors.js'
+import { invalidParams, messageOf } from '../protocol/errors.js'
 import { ownerKey } from '../protocol/scope.js'
 import type { Clock } from '../protocol/time.js'
 import { KeyKeeper } from './signing-key-keeper.js'
@@ -149,7 +149,7 @@ class JwtSigner implements Signer {
     try {
       if ((await this.#parts.keeper.turn()) === 'rotate') events.rotated()
     } catch (thrown) {
-      events.failed(thrown instanceof Error ? thrown.message : String(thrown))
+      events.failed(messageOf(thrown))
     }
   }
 

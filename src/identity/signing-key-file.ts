@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { messageOf } from '../protocol/errors.js'
 import type { KeyRing, SigningKey } from './signing-keys.js'
 
 const keySchema = z.strictObject({
@@ -61,7 +62,7 @@ async function openOrNothing(path: string) {
     return await open(path, 'r')
   } catch (thrown) {
     if (isMissing(thrown)) return undefined
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     throw new Error(`the keys that tokens are signed with cannot be read: ${reason}`)
   }
 }

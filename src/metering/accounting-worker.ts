@@ -1,5 +1,6 @@
 import { constants, platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../protocol/errors.js'
 import { systemClock } from '../protocol/time.js'
 import { type Accounting, type AccountingOptions, createAccounting } from './accounting.js'
 import type { SinkNews } from './sink.js'
@@ -32,7 +33,7 @@ function start(port: MessagePort, options: AccountingOptions): void {
     try {
       say({ kind: 'result', id, value: await perform(accounting, call) })
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      const reason = messageOf(thrown)
       say({ kind: 'failure', id, reason })
     }
     if (call.name === 'close') port.close()

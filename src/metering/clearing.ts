@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import type { Accounting } from './accounting.js'
 import type { Waiting } from './segments.js'
 import type { Spool } from './spool.js'
@@ -74,7 +75,7 @@ export class Clearing {
       if (this.#failures > 0) this.#options.events.failing(undefined)
       this.#failures = 0
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      const reason = messageOf(thrown)
       if (this.#failures === 0) this.#options.events.failing(reason)
       this.#failures++
     }

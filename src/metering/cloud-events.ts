@@ -1,5 +1,6 @@
 import { formatInstant } from '../protocol/time.js'
 import type { UsageEvent } from './event.js'
+import { callSums } from './rollups.js'
 import type { Sink } from './sink.js'
 
 export interface CloudEventsOptions {
@@ -35,18 +36,7 @@ function cloudEvent(event: UsageEvent, options: CloudEventsOptions) {
       outcome: event.outcome,
       tiers: event.tiers,
       upstreams: event.asks.map(({ upstream }) => upstream),
-      attempts: event.asks.reduce((sum, { attempts }) => sum + attempts, 0),
-      calls: 1,
-      records_in: event.recordsIn,
-      records_out: event.recordsOut,
-      characters_in: event.charactersIn,
-      characters_out: event.charactersOut,
-      vectors_in: event.vectorsIn,
-      vectors_out: event.vectorsOut,
-      tokens: event.tokens,
-      bytes_in: event.bytesIn,
-      bytes_out: event.bytesOut,
-      ms: event.ms,
+      ...callSums(event),
     },
   }
 }

@@ -2,21 +2,6 @@ import { ownerKey } from '../protocol/scope.js'
 import { parseInstant } from '../protocol/time.js'
 import type { StockQuery } from './ledger.js'
 
-/** What usage can be told by, in any combination. */
-export const DIMENSIONS = [
-  'caller',
-  'owner',
-  'method',
-  'tier',
-  'upstream',
-  'outcome',
-  'version',
-  'hour',
-  'day',
-  'month',
-] as const
-export type Dimension = (typeof DIMENSIONS)[number]
-
 /** What usage can be narrowed to. */
 export const FILTERS = [
   'caller',
@@ -28,6 +13,10 @@ export const FILTERS = [
   'version',
 ] as const
 export type Filter = (typeof FILTERS)[number]
+
+/** What usage can be told by, in any combination. */
+export const DIMENSIONS = [...FILTERS, 'hour', 'day', 'month'] as const
+export type Dimension = (typeof DIMENSIONS)[number]
 
 /** A question to the ledger. Hours are since 1970 in UTC; `to` is the first hour that is left out. */
 export interface UsageQuery {

@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 /** What became of something that was waited for. */
 export type Answered<T> =
   | { readonly kind: 'given'; readonly value: T }
@@ -28,7 +29,7 @@ export function answered<T>(asked: Promise<T>, timeout: number): Promise<Answere
       },
       (thrown: unknown) => {
         clearTimeout(timer)
-        resolve({ kind: 'none', reason: thrown instanceof Error ? thrown.message : String(thrown) })
+        resolve({ kind: 'none', reason: messageOf(thrown) })
       },
     )
   })

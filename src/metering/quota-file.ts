@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { messageOf } from '../protocol/errors.js'
 import type { Span } from './quota-window.js'
 
 /** One count as it is kept. */
@@ -49,7 +50,7 @@ export function openQuotaFile(path: string): QuotaFile {
     return fileOn(database)
   } catch (thrown) {
     database?.close()
-    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    const why = messageOf(thrown)
     throw new Error(`cannot keep the counts of quotas in ${path}: ${why}`)
   }
 }

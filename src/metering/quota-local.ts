@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import type { Clock } from '../protocol/time.js'
 import type { Charge } from './quota-charges.js'
 import { Counters } from './quota-counters.js'
@@ -112,7 +113,7 @@ export class LocalStore implements QuotaStore {
       return true
     } catch (thrown) {
       this.#restUntil = clock.monotonic() + REST_MS
-      if (this.#state === 'up') events.store('down', reason(thrown))
+      if (this.#state === 'up') events.store('down', messageOf(thrown))
       this.#state = 'down'
       return false
     }
@@ -157,8 +158,4 @@ interface Due {
 
 function toKept({ quota, span, subject }: Charge, { used, told }: Counter): KeptCount {
   return { id: quota.id, span, subject, used, told }
-}
-
-function reason(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }

@@ -97,7 +97,8 @@ function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS)
 }
 
-function callSums(event: UsageEvent): CallRow['sums'] {
+/** What one call adds to the sums of calls. */
+export function callSums(event: UsageEvent): CallRow['sums'] {
   return {
     calls: 1,
     records_in: event.recordsIn,

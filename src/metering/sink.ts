@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import type { UsageEvent } from './event.js'
 import type { Ledger } from './ledger.js'
 
@@ -79,7 +80,7 @@ export class Delivery {
       } while (this.#again)
       this.#failures = 0
     } catch (thrown) {
-      this.#pause(thrown instanceof Error ? thrown.message : String(thrown))
+      this.#pause(messageOf(thrown))
     }
   }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import { Segments, type SegmentsOptions, type Waiting } from './segments.js'
 
 /** How the spool stands. */
@@ -139,7 +140,7 @@ export class Spool {
   }
 
   #fail(thrown: unknown): void {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     try {
       this.#segments.cutOff()
     } catch {

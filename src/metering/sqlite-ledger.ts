@@ -1,4 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
+import { messageOf } from '../protocol/errors.js'
 import { answerOf, type RawLine } from './answer.js'
 import { printEvent, readEvent } from './event.js'
 import type { Batch, Ledger, Numbered, Position, StockQuery } from './ledger.js'
@@ -37,7 +38,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): Ledger {
     return new SqliteLedger(db)
   } catch (thrown) {
     db?.close()
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     throw new Error(`cannot use ${options.path} as a ledger of usage: ${reason}`)
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import { type Method, type ParamsOf, SPECS } from '../protocol/methods.js'
 import { type Owner, ownerKey } from '../protocol/scope.js'
 import { measureEntries } from './measure.js'
@@ -132,7 +133,7 @@ export class Stock {
         })),
       )
     } catch (thrown) {
-      failed(thrown instanceof Error ? thrown.message : String(thrown))
+      failed(messageOf(thrown))
     }
   }
 }

@@ -69,6 +69,11 @@ export class Fault extends Error {
   }
 }
 
+/** What anything thrown says, for people who run the gateway. It may hold what callers must not be told. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
 /** What the caller is told of anything thrown: an `A2mError` as it is, everything else as an internal error without its text. */
 export function toA2mError(thrown: unknown): A2mError {
   if (thrown instanceof A2mError) return thrown

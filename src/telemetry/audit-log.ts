@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/errors.js'
 import { type Clock, formatInstant } from '../protocol/time.js'
 import type { AuditMetrics } from './audit-metrics.js'
 import type { Log } from './logs.js'
@@ -113,7 +114,7 @@ export class AuditLog implements OwnedAudit {
 
   #failed(thrown: unknown): void {
     const { log, metrics } = this.#options
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const reason = messageOf(thrown)
     const waiting = this.#waiting.length
     if (!this.#failing) log.error({ reason, waiting }, 'the audit log cannot be written')
     this.#failing = true

@@ -1,5 +1,6 @@
 import type { UpstreamConfig } from '../config/config.js'
 import { Cancellation } from '../protocol/cancellation.js'
+import { messageOf } from '../protocol/errors.js'
 import type { Context, Memory } from '../protocol/memory.js'
 import type { Description } from '../protocol/methods.js'
 import type { Clock } from '../protocol/time.js'
@@ -130,7 +131,7 @@ export class Upstream {
       void this.#compare(advisory, profile)
       store(stored)
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      const reason = messageOf(thrown)
       if (thrown instanceof Incompatible) this.#enter('incompatible', reason)
       else if (this.#profile === undefined) this.#enter('unread', reason)
       else if (this.#answers === answersBefore) this.#enter('down', reason)
