@@ -54,7 +54,7 @@ export async function openCore(parts: CoreParts): Promise<Core> {
   const registry = await openRegistry(opening, state)
   const federation = await openFederation(opening, state, registry)
   shared.federations.push(federation)
-  const served = serving({ name, config, federation, deps, shared, closers })
+  const served = await serving({ name, config, federation, deps, shared, closers })
   return { name, config, federation, served, registry, standing }
 }
 

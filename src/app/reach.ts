@@ -11,7 +11,6 @@ import type { TransportEvents } from '../transport/events.js'
 import { createWorkerStore } from '../transport/in-process.js'
 import { ProcessGroups } from '../transport/process-group.js'
 import { createStdioWire } from '../transport/stdio.js'
-import { withOwnerMetadata } from '../upstreams/owner-metadata/with-owner-metadata.js'
 import type { Reached } from '../upstreams/upstream.js'
 import { withDiscretion } from '../upstreams/with-discretion.js'
 import type { AppDeps } from './deps.js'
@@ -147,13 +146,14 @@ function discreet(upstream: UpstreamConfig, { memory, ...rest }: Reached): Reach
   return { memory: withDiscretion(memory, scrubAll), ...rest }
 }
 
-/** An upstream that is told owners in metadata is from here on one that keeps them apart. */
-function keepingOwners(
+/** An upstream that is told owners in metadata is from here on one that keeps them apart. What does that is loaded where it is wanted. */
+async function keepingOwners(
   { name, owner }: UpstreamConfig,
   reached: Reached,
   { clock, randomBytes, happened }: ReachOptions,
-): Reached {
+): Promise<Reached> {
   if (owner !== 'metadata') return reached
+  const { withOwnerMetadata } = await import('../upstreams/owner-metadata/with-owner-metadata.js')
   const newId = createIds(clock.now, randomBytes)
   return withOwnerMetadata(reached, { newId, blame: (what, count) => happened(what, name, count) })
 }

@@ -3,15 +3,11 @@ import { DEFAULT_FEDERATION } from '../config/versions.js'
 import { type Pushing, withPush } from '../edge/with-push.js'
 import type { Federation } from '../federation/federation.js'
 import { withMetering } from '../metering/with-metering.js'
-import { type QuotaOptions, withQuotas } from '../metering/with-quotas.js'
 import { withPartialCount } from '../telemetry/partial-metrics.js'
-import { withAudit } from '../telemetry/with-audit.js'
 import { withCrashLog } from '../telemetry/with-crash-log.js'
-import type { Auditing } from './auditing.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { withNames } from './naming.js'
-import { limitsOf } from './quotas.js'
 import type { Shared } from './shared.js'
 import { openStock } from './stock.js'
 
@@ -27,18 +23,12 @@ export interface ServingParts {
 }
 
 /** A federation as edges serve it: what happens around every call of it, the innermost first. */
-export function serving(parts: ServingParts): Pushing {
+export async function serving(parts: ServingParts): Promise<Pushing> {
   const { name, federation, deps, shared } = parts
   const { changes } = federation
   const counted = withPartialCount(federation, shared.metrics.partial)
   const pushing = withPush(withCrashLog(counted, deps.log), { changes, clock: deps.clock })
-  const { auditing, limiter } = shared
-  const measured = metered(pushing, parts)
-  const limited =
-    limiter === undefined
-      ? measured
-      : within(measured, limitsOf(federation, shared.federations, limiter))
-  return withNames(auditing === undefined ? limited : audited(limited, auditing, name), name)
+  return withNames(await audited(await limited(metered(pushing, parts), parts), parts), name)
 }
 
 /** Limits, too, go by what is measured here. */
@@ -56,14 +46,20 @@ function metered(pushing: Pushing, parts: ServingParts): Pushing {
 }
 
 /** Limits stand outside of what measures, which tells them what a call has used. */
-function within(pushing: Pushing, limits: QuotaOptions): Pushing {
-  const around = withQuotas(pushing, limits)
+async function limited(pushing: Pushing, { federation, shared }: ServingParts): Promise<Pushing> {
+  const { limiter, federations } = shared
+  if (limiter === undefined) return pushing
+  const { limitsOf } = await import('./quotas.js')
+  const { withQuotas } = await import('../metering/with-quotas.js')
+  const around = withQuotas(pushing, limitsOf(federation, federations, limiter))
   return { ...around, flushed: (connection) => pushing.flushed(connection) }
 }
 
 /** The log is told of what callers see, so that it stands around everything else. */
-function audited(pushing: Pushing, { calls }: Auditing, name: string): Pushing {
+async function audited(pushing: Pushing, { name, shared }: ServingParts): Promise<Pushing> {
+  if (shared.auditing === undefined) return pushing
+  const { withAudit } = await import('../telemetry/with-audit.js')
   const federation = name === DEFAULT_FEDERATION ? undefined : name
-  const around = withAudit(pushing, { ...calls, federation })
+  const around = withAudit(pushing, { ...shared.auditing.calls, federation })
   return { ...around, flushed: (connection) => pushing.flushed(connection) }
 }

@@ -5,11 +5,10 @@ import type { Limiter } from '../metering/limiter.js'
 import { createMetrics, type Metrics, type UpstreamStatus } from '../telemetry/metrics.js'
 import type { Observer } from '../telemetry/report.js'
 import { createVersionMetrics } from '../telemetry/version-metrics.js'
-import { type Auditing, openAuditing } from './auditing.js'
+import type { Auditing } from './auditing.js'
 import type { Closers } from './closers.js'
 import type { AppDeps } from './deps.js'
 import { type Metering, openMetering } from './metering.js'
-import { openLimiter } from './quotas.js'
 import { createSigning, type Signing } from './signing.js'
 
 /** What all federations of a gateway have in common; each is opened once. */
@@ -38,16 +37,17 @@ export interface SharedParts {
   readonly closers: Closers
 }
 
-/** What was opened is told to `closers` at once. */
+/** What was opened is told to `closers` at once. What the configuration does not ask for is not even loaded. */
 export async function openShared(parts: SharedParts): Promise<Shared> {
   const { config, deps, upstreams, closers } = parts
   const metricRegistry = new MetricRegistry()
   const metrics = createMetrics({ registry: metricRegistry, upstreams })
   const versions = createVersionMetrics({ registry: metricRegistry, versions: config.versions })
-  const auditing = await openAuditing({ config, deps, metricRegistry, closers })
-  const limiter = await openLimiter({ config, deps, metricRegistry, closers })
-  const metering = await openMetering({ config, deps, metricRegistry, closers })
-  const signing = createSigning({ config, deps, metricRegistry, closers })
+  const around = { config, deps, metricRegistry, closers }
+  const auditing = config.audit && (await (await import('./auditing.js')).openAuditing(around))
+  const limiter = config.quotas && (await (await import('./quotas.js')).openLimiter(around))
+  const metering = await openMetering(around)
+  const signing = createSigning(around)
   const federations: Federation[] = []
   return { federations, auditing, limiter, metering, metrics, versions, metricRegistry, signing }
 }

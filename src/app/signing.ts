@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import type { Config, UpstreamConfig } from '../config/config.js'
 import { audienceOf, SIGNING_FILE, signsTokens } from '../config/signing.js'
 import { qualified } from '../config/views.js'
-import { createSigner, type PublishedKeys, type Signer } from '../identity/signer.js'
+import type { PublishedKeys, Signer } from '../identity/signer.js'
 import { createIds } from '../protocol/ids.js'
 import { createSigningMetrics } from '../telemetry/signing-metrics.js'
 import type { Vouch } from '../transport/wire.js'
@@ -67,6 +67,7 @@ async function openSigner(
   const { issuer, algorithm, lifetime, rotate } = config.signing
   const metrics = createSigningMetrics(metricRegistry, { now: clock.now, keySince })
   await makeFolder(config.dataDir)
+  const { createSigner } = await import('../identity/signer.js')
   return createSigner({
     path: join(config.dataDir, SIGNING_FILE),
     ...{ issuer, algorithm, lifetime, rotate, clock, purpose },
