@@ -149,9 +149,10 @@ test('a read that is hung up on is given back, a write that had begun is counted
   }
   for (const _ of Array(3)) await hangUp('memory/recall', { query: 'x' })
   await hangUp('memory/remember', { records: [{ content: 'quay' }] })
-  waiting.open()
   const hangups = (method: string) => gateway.metric(`a2m_hangups_total{method="${method}"}`)
+  // Whoever answers this has also seen who left before it was asked.
   await until(async () => (await hangups('memory/recall')) === 3)
+  waiting.open()
   await until(async () => (await hangups('memory/remember')) === 1)
   server.conduct = properly
   const calls = [await outcome(gateway, {}), await outcome(gateway, {})]
