@@ -3,6 +3,7 @@ import { DEFAULT_FEDERATION } from '../config/versions.js'
 import { type Pushing, withPush } from '../edge/with-push.js'
 import type { Federation } from '../federation/federation.js'
 import { withMetering } from '../metering/with-metering.js'
+import type { Served } from '../protocol/serve.js'
 import { withPartialCount } from '../telemetry/partial-metrics.js'
 import { withCrashLog } from '../telemetry/with-crash-log.js'
 import type { Closers } from './closers.js'
@@ -37,12 +38,12 @@ function metered(pushing: Pushing, parts: ServingParts): Pushing {
   const { metering, limiter } = shared
   if (metering === undefined && limiter === undefined) return pushing
   const stock = metering && openStock({ ...parts, metering })
-  const around = withMetering(pushing, {
+  const measuring = withMetering(pushing, {
     tiers: () => federation.report().layout.tiers,
     ...(metering && { refusal: () => metering.refusal() }),
     ...(stock && { done: (method, params, owner) => stock.done(method, params, owner) }),
   })
-  return { ...around, flushed: (connection) => pushing.flushed(connection) }
+  return around(pushing, measuring)
 }
 
 /** Limits stand outside of what measures, which tells them what a call has used. */
@@ -51,8 +52,7 @@ async function limited(pushing: Pushing, { federation, shared }: ServingParts): 
   if (limiter === undefined) return pushing
   const { limitsOf } = await import('./quotas.js')
   const { withQuotas } = await import('../metering/with-quotas.js')
-  const around = withQuotas(pushing, limitsOf(federation, federations, limiter))
-  return { ...around, flushed: (connection) => pushing.flushed(connection) }
+  return around(pushing, withQuotas(pushing, limitsOf(federation, federations, limiter)))
 }
 
 /** The log is told of what callers see, so that it stands around everything else. */
@@ -60,6 +60,10 @@ async function audited(pushing: Pushing, { name, shared }: ServingParts): Promis
   if (shared.auditing === undefined) return pushing
   const { withAudit } = await import('../telemetry/with-audit.js')
   const federation = name === DEFAULT_FEDERATION ? undefined : name
-  const around = withAudit(pushing, { ...shared.auditing.calls, federation })
-  return { ...around, flushed: (connection) => pushing.flushed(connection) }
+  return around(pushing, withAudit(pushing, { ...shared.auditing.calls, federation }))
+}
+
+/** What is wrapped around calls changes nothing of what is pushed. */
+function around(pushing: Pushing, served: Served): Pushing {
+  return { ...served, flushed: (connection) => pushing.flushed(connection) }
 }
