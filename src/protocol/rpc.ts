@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { A2mError, Fault } from './errors.js'
 import { JsonText, print } from './json.js'
 import { parse, sourceOfId } from './json-parse.js'
-import type { Method } from './methods.js'
+import type { Method, ResultOf } from './methods.js'
+import { printable } from './record-printer.js'
 import { readRecords } from './record-reader.js'
 
 /** Decodes bytes as UTF-8; anything else is `-32700`. */
@@ -77,8 +78,12 @@ export function printRequest(id: number, method: Method, params: unknown): strin
   return print({ jsonrpc: '2.0', id, method, params })
 }
 
-export function printResult(id: JsonText, result: unknown): string {
-  return `{"jsonrpc":"2.0","id":${id.text},"result":${print(result)}}`
+export function printResult<M extends Method>(
+  id: JsonText,
+  method: M,
+  result: ResultOf<M>,
+): string {
+  return `{"jsonrpc":"2.0","id":${id.text},"result":${print(printable(method, result))}}`
 }
 
 export function printError(id: JsonText | null, error: A2mError): string {

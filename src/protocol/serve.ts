@@ -2,7 +2,7 @@ import { checkParams } from './checks.js'
 import { A2mError, toA2mError } from './errors.js'
 import type { JsonText } from './json.js'
 import type { Context, Memory } from './memory.js'
-import { isMethod, type Method } from './methods.js'
+import { isMethod, type Method, type ResultOf } from './methods.js'
 import { printError, printResult, type Request, readRequest } from './rpc.js'
 
 /**
@@ -37,7 +37,8 @@ export async function serve(text: string, memory: Served, context: Context): Pro
   try {
     if (method === undefined) throw unknownMethod(request.method)
     const result = await call(method, request, memory, context)
-    return { reply: replyTo(request, (id) => printResult(id, result)), method, error: undefined }
+    const reply = replyTo(request, (id) => printResult(id, method, result))
+    return { reply, method, error: undefined }
   } catch (thrown) {
     const error = toA2mError(thrown)
     return { reply: replyTo(request, (id) => printError(id, error)), method, error }
@@ -49,7 +50,7 @@ function call(
   request: Request,
   memory: Served,
   context: Context,
-): Promise<unknown> {
+): Promise<ResultOf<Method>> {
   const refusal = memory.refusal(method, context)
   if (refusal !== undefined) throw refusal
   const params = memory.recognised(method, request.params, context)

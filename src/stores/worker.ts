@@ -5,7 +5,7 @@ import { withContract } from '../protocol/contract.js'
 import { toA2mError } from '../protocol/errors.js'
 import { createIds } from '../protocol/ids.js'
 import { type Context, GATEWAY_ROLE, type Memory } from '../protocol/memory.js'
-import { isMethod, type Method, type ParamsOf } from '../protocol/methods.js'
+import { isMethod, type Method, type ParamsOf, type ResultOf } from '../protocol/methods.js'
 import { printError, printResult, readRequest } from '../protocol/rpc.js'
 import type { Served } from '../protocol/serve.js'
 import { systemClock } from '../protocol/time.js'
@@ -43,13 +43,13 @@ async function answer(message: string, served: Served): Promise<string> {
   const { id = null, method, params } = reading.request
   try {
     if (id === null || !isMethod(method)) throw new TypeError(`not a request: ${method}`)
-    return printResult(id, await perform(method, params, served))
+    return printResult(id, method, await perform(method, params, served))
   } catch (thrown) {
     return printError(id, toA2mError(thrown))
   }
 }
 
-function perform(method: Method, params: unknown, served: Served): Promise<unknown> {
+function perform(method: Method, params: unknown, served: Served): Promise<ResultOf<Method>> {
   const refusal = served.refusal(method, GATEWAY)
   if (refusal !== undefined) throw refusal
   return served.call(method, (params ?? {}) as ParamsOf<Method>, GATEWAY)

@@ -158,6 +158,24 @@ describe('metadata comes back to the letter', () => {
 })
 
 describe('print', () => {
+  test('a text of any length as JavaScript does, whatever is in it', () => {
+    const unit = fc.constantFrom('a', ' ', '"', '\\', '\n', '\u001f', '\u007f', 'é', '😀', '\ud800')
+    const long = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 40, maxLength: 60 })
+    fc.assert(
+      fc.property(long, fc.string({ unit, maxLength: 3 }), long, (before, special, after) => {
+        for (const text of [special, before + special, before + special + after]) {
+          expect(print(text)).toBe(JSON.stringify(text))
+          expect(print({ [text]: 1 })).toBe(JSON.stringify({ [text]: 1 }))
+        }
+      }),
+    )
+  })
+
+  test('more names than are kept as they are printed', () => {
+    const value = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`name "${n}"`, n]))
+    expect(print(value)).toBe(JSON.stringify(value))
+    expect(print(value)).toBe(JSON.stringify(value))
+  })
   test('is JSON.stringify where there is no source and no -0 to keep', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

@@ -40,7 +40,9 @@ describe('a request', () => {
     (id) => {
       const read = request(`{"jsonrpc":"2.0","id":${id},"method":"m"}`)
       expect(read.id?.text).toBe(id)
-      expect(printResult(new JsonText(id), {})).toBe(`{"jsonrpc":"2.0","id":${id},"result":{}}`)
+      expect(printResult(new JsonText(id), 'memory/forget', { forgotten: 0 })).toBe(
+        `{"jsonrpc":"2.0","id":${id},"result":{"forgotten":0}}`,
+      )
     },
   )
 

@@ -1,0 +1,71 @@
+import { isEscaped, JsonText, print } from './json.js'
+import type { Method, RecalledRecord, ResultOf } from './methods.js'
+
+/** Every field but the id, which comes first, in the order of §3.1. */
+const NAMES: { readonly [F in Exclude<keyof RecalledRecord, 'id'>]-?: true } = {
+  content: true,
+  created_at: true,
+  role: true,
+  metadata: true,
+  group: true,
+  tier: true,
+  salience: true,
+  accessed_at: true,
+  access_count: true,
+  owner: true,
+  session: true,
+  key: true,
+  revision: true,
+  embedding: true,
+  uri: true,
+  media_type: true,
+  score: true,
+  explain: true,
+}
+
+/** A field with what stands before its value: `opening` where that is a text without escapes, its quote included. */
+interface Field {
+  readonly name: keyof typeof NAMES
+  readonly label: string
+  readonly opening: string
+}
+
+const FIELDS: readonly Field[] = Object.keys(NAMES).map((name) => ({
+  name: name as keyof typeof NAMES,
+  label: `,"${name}":`,
+  opening: `,"${name}":"`,
+}))
+
+/**
+ * Prints a record as `print` does, but in a set order: names that are known need no look, and pieces that are joined once make a text
+ * that is put together in two thirds of the time.
+ */
+export function printRecord(record: RecalledRecord): string {
+  let printed = `{"id":${print(record.id)}`
+  for (const { name, label, opening } of FIELDS) {
+    const value = record[name]
+    if (value === undefined) continue
+    printed +=
+      typeof value === 'string' && !isEscaped(value) ? `${opening}${value}"` : label + print(value)
+  }
+  return `${printed}}`
+}
+
+/** Methods whose results are lists of records, which make up nearly all of what is printed. */
+const PRINTABLE: { readonly [M in Method]?: (result: ResultOf<M>) => object } = {
+  'memory/recall': withPrinted,
+  'memory/timeline': withPrinted,
+}
+
+/** A result as `print` prints it soonest. */
+export function printable<M extends Method>(method: M, result: ResultOf<M>): unknown {
+  return PRINTABLE[method]?.(result) ?? result
+}
+
+/** Memories are trusted with the shape of what they return as far as whoever is told it will refuse another. */
+function withPrinted<R extends { readonly records: readonly RecalledRecord[] }>(result: R): object {
+  if (!Array.isArray(result.records)) return result
+  let printed = ''
+  for (const record of result.records) printed += (printed === '' ? '' : ',') + printRecord(record)
+  return { ...result, records: new JsonText(`[${printed}]`) }
+}
