@@ -24,6 +24,7 @@ const FLAT = flatObject()
 const MINUS = 0x2d
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
+const POINT = 0x2e
 
 function flatObject(): RegExp {
   const string = String.raw`"[^"\\\x00-\x1f]*"`
@@ -81,11 +82,13 @@ export class JsonReader {
   }
 
   number(): number {
-    NUMBER.lastIndex = this.at
-    if (!NUMBER.test(this.text)) throw UNUSUAL
-    const value = Number(this.text.slice(this.at, NUMBER.lastIndex))
-    this.at = NUMBER.lastIndex
+    const { text, at } = this
+    NUMBER.lastIndex = at
+    if (!NUMBER.test(text)) throw UNUSUAL
+    const end = NUMBER.lastIndex
+    const value = short(text, at, end) ?? Number(text.slice(at, end))
     if (!Number.isFinite(value)) throw UNUSUAL
+    this.at = end
     return value
   }
 
@@ -185,6 +188,26 @@ export class JsonReader {
 function nextEscape(text: string, from: number): number {
   const at = text.indexOf('\\', from)
   return at < 0 ? Number.POSITIVE_INFINITY : at
+}
+
+/** Powers of ten that are exact as doubles, as are all numerals of no more digits than there are of them. */
+const POWERS = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15]
+
+/**
+ * The value of a short numeral without sign and exponent: both sides of the one division are exact, and so it rounds as it should
+ * (Clinger, PLDI 1990). Undefined of any other.
+ */
+function short(text: string, start: number, end: number): number | undefined {
+  if (end - start >= POWERS.length) return undefined
+  let digits = 0
+  let point = end
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= DIGIT_0 && code <= DIGIT_9) digits = digits * 10 + code - DIGIT_0
+    else if (code === POINT) point = at + 1
+    else return undefined
+  }
+  return digits / (POWERS[end - point] ?? 1)
 }
 
 function parsed(source: string): string {

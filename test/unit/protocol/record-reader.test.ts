@@ -69,6 +69,30 @@ describe('a list of records is read in one pass', () => {
   })
 })
 
+describe('a numeral', () => {
+  const integer = fc.oneof(fc.nat(), fc.maxSafeNat()).map(String)
+  const decimals = fc.stringMatching(/^\d{1,20}$/)
+  const numeral = fc.oneof(
+    integer,
+    fc.tuple(integer, decimals).map((halves) => halves.join('.')),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  )
+
+  test('is the double that is nearest to it, however short it is', () => {
+    fc.assert(
+      fc.property(numeral, (source) => {
+        const [record] = readRecords(withField(`"score":${source}`))?.result.records ?? []
+        expect(record?.score).toBe(Number(source))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.each(['01', '1.', '.5', '1.5.2', '-', '+1', '0x1', '1_0'])('is not %s', (source) => {
+    expect(readRecords(withField(`"score":${source}`))).toBeUndefined()
+  })
+})
+
 const LEFT_TO_OTHERS = [
   '',
   'null',
