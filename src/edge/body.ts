@@ -15,7 +15,9 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bo
     })
     request.on('end', () => resolve(whole(chunks)))
     request.on('error', () => resolve('cut'))
-    request.on('close', () => resolve('cut'))
+    request.on('close', () => {
+      if (!request.readableEnded) resolve('cut')
+    })
   })
 }
 

@@ -52,7 +52,7 @@ export function createRpcRoute(options: RpcRouteOptions): Direct {
     const admitted = admit(exchange.request, caller)
     announceEnd(exchange.response, admitted.spoken)
     if ('reply' in admitted) turnAway(options, exchange, admitted)
-    else answer(options, { ...admitted, ...exchange })
+    else answer(options, exchange, admitted)
   }
   return (request, response) => {
     if (!isAt(options.path, request.url)) return false
@@ -142,32 +142,37 @@ interface Begun {
   readonly response: ServerResponse
 }
 
-type Exchange = Admitted & Begun
-
-function answer(options: RpcRouteOptions, exchange: Exchange): void {
-  const { caller, spoken } = exchange
+function answer(options: RpcRouteOptions, exchange: Begun, { caller, spoken }: Admitted): void {
   const { name, version } = spoken
-  if ('served' in version) take(options, { ...exchange, served: version.served })
-  else void options.passThrough({ ...exchange, caller, version: name, through: version.through })
+  if ('served' in version) {
+    take(options, { exchange, caller, spoken, served: version.served })
+  } else {
+    const { request, response } = exchange
+    const { through } = version
+    void options.passThrough({ request, response, caller, version: name, through })
+  }
 }
 
-interface Taken extends Exchange {
+interface Taken extends Admitted {
+  readonly exchange: Begun
   readonly served: Served
 }
 
-function take(options: RpcRouteOptions, exchange: Taken): void {
-  const { request, response, spoken } = exchange
+function take(options: RpcRouteOptions, taken: Taken): void {
+  const { exchange, spoken } = taken
+  const { request, response } = exchange
   if (request.headers.expect !== undefined) response.writeContinue()
   void readBody(request, options.maxBodyBytes).then((body) => {
     if (body === 'too_large') {
       turnAway(options, exchange, { reply: TOO_LARGE, spoken })
-    } else if (body !== 'cut') return call(options, exchange, body)
+    } else if (body !== 'cut') return call(options, taken, body)
     return undefined
   })
 }
 
-async function call(options: RpcRouteOptions, exchange: Taken, bytes: Buffer): Promise<void> {
-  const { request, response, caller, spoken, served } = exchange
+async function call(options: RpcRouteOptions, taken: Taken, bytes: Buffer): Promise<void> {
+  const { exchange, caller, spoken, served } = taken
+  const { request, response } = exchange
   const closed = new Cancellation()
   options.drain.enter()
   response.on('close', () => {

@@ -68,7 +68,8 @@ class Candidate implements Fused {
   get record(): MemoryRecord {
     const { found, best, sum, ambiguous } = this
     const id = ambiguous ? this.#list.qualify(found.id) : found.id
-    return copyWith(found, { id, score: Math.min(1, sum / best) })
+    const score = Math.min(1, sum / best)
+    return found.score === undefined ? copyWith(found, { id, score }) : { ...found, id, score }
   }
 
   get votes(): Explanation {

@@ -44,13 +44,14 @@ export async function read<M extends ReadMethod>(
   const answers = await fanOut(method, asks, context, parts.clock)
   if (context.cancellation.cancelled) throw new Fault('cancelled', 'the caller left')
   const report = settle(answers, { policy, absent: plan.absent, skipped: plan.skipped })
-  const lists = answers.flatMap((answer, index) => {
+  const lists: RankedList[] = []
+  for (const [index, answer] of answers.entries()) {
     const target = plan.targets[index]
-    if (answer.result === undefined || target === undefined) return []
+    if (answer.result === undefined || target === undefined) continue
     const { arrived } = reading.take(answer, target)
     answer.report.count = arrived.length
-    return [listOf(target, arrived)]
-  })
+    lists.push(listOf(target, arrived))
+  }
   return { lists, report }
 }
 
