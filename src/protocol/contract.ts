@@ -112,14 +112,25 @@ const CAPABILITY_OF = {
   embeddings: 'embeddings',
   prompt: 'prompt',
 } as const satisfies Readonly<Record<string, Capability>>
-const OPTIONAL = Object.keys(CAPABILITY_OF) as readonly (keyof typeof CAPABILITY_OF)[]
+type Optional = keyof typeof CAPABILITY_OF
+const OPTIONAL = Object.keys(CAPABILITY_OF) as readonly Optional[]
+
+/** What is ignored under a set of capabilities, worked out once for each set. */
+const IGNORED = new WeakMap<Contract['capabilities'], readonly Optional[]>()
+
+function ignoredUnder(capabilities: Contract['capabilities']): readonly Optional[] {
+  const known = IGNORED.get(capabilities)
+  if (known !== undefined) return known
+  const names = OPTIONAL.filter((name) => !capabilities.has(CAPABILITY_OF[name]))
+  IGNORED.set(capabilities, names)
+  return names
+}
 
 /** Takes off what is ignored, from the params and from the entries in them, whatever its value is. */
 function withoutUndeclared<P>(params: P, { capabilities }: Contract, { caller }: Context): P {
   if (!isObject(params)) return params
-  const names = OPTIONAL.filter(
-    (name) => !capabilities.has(CAPABILITY_OF[name]) && !(name === 'owner' && hasToChoose(caller)),
-  )
+  const ignored = ignoredUnder(capabilities)
+  const names = hasToChoose(caller) ? ignored.filter((name) => name !== 'owner') : ignored
   if (names.length === 0) return params
   const rest = without(params, names)
   if (!isObject(rest) || !Array.isArray(rest['records'])) return rest
