@@ -16,7 +16,7 @@ export function bootstrap() {
   if (isOlder('node_modules/.package-lock.json', ['package-lock.json'])) {
     run('npm', ['ci', '--include=dev'])
   }
-  const sources = ['src', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+  const sources = ['src', 'package-lock.json', 'tsconfig.json', 'scripts/build.mjs']
   if (isOlder(BUILT, sources)) {
     run('npm', ['run', '--silent', 'build'])
     writeFileSync(join(ROOT, BUILT), '')

@@ -48,9 +48,14 @@ export class Processes {
     return { child, pid: child.pid ?? 0, urls, stop: () => stop(child) }
   }
 
-  /** Starts a program that is spoken to by messages. */
+  /** Starts a program that is spoken to by messages, from its TypeScript as it stands. */
   fork(file: URL): ChildProcess {
     return this.#spawn(source(file), 'ipc')
+  }
+
+  /** The same from a file that has been built. */
+  forkBuilt(file: string): ChildProcess {
+    return this.#spawn([file], 'ipc')
   }
 
   /** Runs `node` until it ends of itself. */

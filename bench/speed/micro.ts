@@ -1,29 +1,13 @@
 /** Fusion and the voter alone, as they are built. Answers any message with what was measured; times in ms. */
+import { Backgrounds } from '../../src/federation/backgrounds.js'
+import { fuse } from '../../src/federation/fuse.js'
+import { Lexical } from '../../src/federation/lexical.js'
+import { TermCache } from '../../src/federation/terms.js'
 import type { MemoryRecord } from '../../src/protocol/records.js'
+import { systemClock } from '../../src/protocol/time.js'
+import { Tokenizer } from '../../src/text/tokenizer.js'
+import { identityOf } from '../../src/upstreams/translate.js'
 import { Prose } from './prose.js'
-
-const built = (file: string): string => new URL(`../../dist/${file}`, import.meta.url).href
-const { fuse }: typeof import('../../src/federation/fuse.js') = await import(
-  built('federation/fuse.js')
-)
-const { identityOf }: typeof import('../../src/upstreams/translate.js') = await import(
-  built('upstreams/translate.js')
-)
-const { Lexical }: typeof import('../../src/federation/lexical.js') = await import(
-  built('federation/lexical.js')
-)
-const { TermCache }: typeof import('../../src/federation/terms.js') = await import(
-  built('federation/terms.js')
-)
-const { Backgrounds }: typeof import('../../src/federation/backgrounds.js') = await import(
-  built('federation/backgrounds.js')
-)
-const { Tokenizer }: typeof import('../../src/text/tokenizer.js') = await import(
-  built('text/tokenizer.js')
-)
-const { systemClock }: typeof import('../../src/protocol/time.js') = await import(
-  built('protocol/time.js')
-)
 
 /** Times in ms; `parse` is what JSON.parse takes for the same records. */
 export interface MicroResult {

@@ -100,11 +100,11 @@ export class AccountingThread implements Accounting {
   }
 }
 
-/** The module is beside this file, whether it runs built or from its source, which a thread has to be told to read. */
+/** Found from the folder of this file's source and from that of built parts alike; a thread has to be told to read a source. */
 function startWorker(workerData: AccountingOptions): Worker {
   const settings = { workerData, env: {}, execArgv: [] }
   if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./accounting-worker.js', import.meta.url), settings)
+    return new Worker(new URL('../metering/accounting-worker.js', import.meta.url), settings)
   }
   const { href } = new URL('./accounting-worker.ts', import.meta.url)
   const load = `import('tsx/esm/api').then(({ register }) => (register(), import('${href}')))`
