@@ -1,8 +1,8 @@
 /** Fusion and the voter alone, as they are built. Answers any message with what was measured; times in ms. */
-import { Backgrounds } from '../../src/federation/backgrounds.js'
-import { fuse } from '../../src/federation/fuse.js'
-import { Lexical } from '../../src/federation/lexical.js'
-import { TermCache } from '../../src/federation/terms.js'
+import { Backgrounds } from '../../src/federation/ranking/backgrounds.js'
+import { fuse } from '../../src/federation/ranking/fuse.js'
+import { Lexical } from '../../src/federation/ranking/lexical.js'
+import { TermCache } from '../../src/federation/ranking/terms.js'
 import type { MemoryRecord } from '../../src/protocol/records.js'
 import { systemClock } from '../../src/protocol/time.js'
 import { Tokenizer } from '../../src/text/tokenizer.js'

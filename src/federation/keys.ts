@@ -8,7 +8,7 @@ import type { Source } from './layout.js'
 import { holder, type Located } from './locate.js'
 import type { Parts } from './parts.js'
 import { type KeysWanted, mixesOwners, needsOwner, type Target } from './plan.js'
-import { arrive } from './reading.js'
+import { arrive } from './reading/reading.js'
 
 /** A key, and whose. */
 export interface Address {

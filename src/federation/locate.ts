@@ -10,7 +10,7 @@ import { grouped, portions } from './grouping.js'
 import type { Source } from './layout.js'
 import type { Parts } from './parts.js'
 import { type Plan, planReading, refuseUnnamed, type Target, type Wanted } from './plan.js'
-import { arrive } from './reading.js'
+import { arrive } from './reading/reading.js'
 
 /** A record and where it was found. */
 export interface Located {

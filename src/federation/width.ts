@@ -2,7 +2,7 @@ import { A2mError } from '../protocol/errors.js'
 import type { ParamsOf, ResultOf } from '../protocol/methods.js'
 import type { WidthStore } from '../state/width.js'
 import type { Handler, Parts } from './parts.js'
-import { journalled } from './writing.js'
+import { journalled } from './writing/writing.js'
 
 type Vector = readonly number[]
 

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 
-/** Term frequencies learnt for each owner (see federation/background.ts), as bytes; the least recently written go first. */
+/** Term frequencies learnt for each owner (see federation/ranking/background.ts), as bytes; the least recently written go first. */
 export interface BackgroundStore {
   read(owner: string): Uint8Array | undefined
   /** `at` is wall time in ms, by which the oldest are dropped beyond `MOST_BACKGROUNDS`. */

@@ -9,8 +9,8 @@ import type {
   UpstreamConfig,
 } from '../../src/config/config.js'
 import { RETENTION } from '../../src/events/log.js'
-import type { Misbehaviour } from '../../src/federation/arrivals.js'
 import { createFederation, type Federation } from '../../src/federation/federation.js'
+import type { Misbehaviour } from '../../src/federation/reading/arrivals.js'
 import { withContract } from '../../src/protocol/contract.js'
 import { createIds } from '../../src/protocol/ids.js'
 import type { Memory } from '../../src/protocol/memory.js'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { arrivals, byScore, type Misbehaviour } from '../../../src/federation/arrivals.js'
 import { type Layout, layOut } from '../../../src/federation/layout.js'
+import { arrivals, byScore, type Misbehaviour } from '../../../src/federation/reading/arrivals.js'
 import type { Where } from '../../../src/protocol/matches.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import type { Owner } from '../../../src/protocol/scope.js'

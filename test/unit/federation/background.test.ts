@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Background } from '../../../src/federation/background.js'
-import { Backgrounds } from '../../../src/federation/backgrounds.js'
-import type { Terms } from '../../../src/federation/terms.js'
+import { Background } from '../../../src/federation/ranking/background.js'
+import { Backgrounds } from '../../../src/federation/ranking/backgrounds.js'
+import type { Terms } from '../../../src/federation/ranking/terms.js'
 import { HandClock } from '../../support/hand-clock.js'
 
 function terms(...hashes: number[]): Terms {

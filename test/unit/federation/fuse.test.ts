@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Fused, fuse, type RankedList, type Voter } from '../../../src/federation/fuse.js'
+import {
+  type Fused,
+  fuse,
+  type RankedList,
+  type Voter,
+} from '../../../src/federation/ranking/fuse.js'
 import type { Memory } from '../../../src/protocol/memory.js'
 import type { Method } from '../../../src/protocol/methods.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'

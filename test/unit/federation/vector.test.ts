@@ -5,7 +5,7 @@ import {
   nearnessIn,
   rankBySimilarity,
   vectorVoter,
-} from '../../../src/federation/vector.js'
+} from '../../../src/federation/ranking/vector.js'
 import { EXTENSION } from '../../../src/protocol/extension.js'
 import type { MemoryRecord } from '../../../src/protocol/records.js'
 import { METRICS, type Metric } from '../../../src/stores/metric.js'
