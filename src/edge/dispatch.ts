@@ -101,9 +101,10 @@ function contextOf(incoming: Incoming, { options, start, told }: Beginning): Con
     cancellation: incoming.connection.closed,
     deadline: start + options.requestMs,
     connection: incoming.connection,
-    // Each ask sets these two in a copy, which costs a tenth where they are there.
+    // Copies for each ask and for what roles bound set these, which costs a tenth where they are there.
     attempt: undefined,
     owner: undefined,
+    called: undefined,
     trace: traceOf(incoming.traceparent) ?? options.newTrace(),
     observe: (ask) => {
       told.asks.push(ask)

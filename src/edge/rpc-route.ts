@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Identity } from '../identity/identity.js'
 import { Cancellation } from '../protocol/cancellation.js'
+import { copyWith } from '../protocol/copy.js'
 import type { Caller } from '../protocol/memory.js'
 import type { Served } from '../protocol/serve.js'
 import { VERSION_HEADER } from '../protocol/versions.js'
@@ -200,7 +201,7 @@ function send(response: ServerResponse, reply: Outgoing | undefined, drain: Drai
   }
   const headers = { 'content-type': 'application/json', 'content-length': reply.bytes }
   const limits = rateLimitHeaders(reply.standings)
-  response.writeHead(200, limits === undefined ? headers : { ...headers, ...limits })
+  response.writeHead(200, limits === undefined ? headers : copyWith(headers, limits))
   response.end(reply.text, encodingOf(reply))
 }
 

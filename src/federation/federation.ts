@@ -13,7 +13,7 @@ import type { State } from '../state/state.js'
 import type { Tokenizer } from '../text/tokenizer.js'
 import type { Registry } from '../upstreams/registry.js'
 import { internalContext } from '../upstreams/upstream.js'
-import { contractFor } from './access/contract-for.js'
+import { createContracts } from './access/contracts.js'
 import { withAccess } from './access/with-access.js'
 import { PartsByReach } from './access/within-reach.js'
 import { digestOf, type Engines, turnedOff } from './digesting.js'
@@ -112,7 +112,7 @@ export async function createFederation(options: FederationOptions): Promise<Fede
   const reached = new PartsByReach(parts)
   const digesting = withDigest(methods(reached, settled), digest)
   const inner = withScope(withAccess(digesting, { parts: reached, settled }), ownerMismatch)
-  const served = withContract(inner, (call) => contractFor(parts, call))
+  const served = withContract(inner, createContracts(parts))
   return {
     ...served,
     changes,

@@ -1,3 +1,4 @@
+import { copyWith } from '../protocol/copy.js'
 import { ownerKey } from '../protocol/scope.js'
 import type { AskUsage, UsageEvent } from './event.js'
 
@@ -67,9 +68,11 @@ export function rollUp(events: readonly UsageEvent[]): {
   const upstreams = new Sums<UpstreamRow>()
   for (const event of events) {
     const dimensions = dimensionsOf(event)
-    calls.add({ ...dimensions, sums: callSums(event) })
+    const key = JSON.stringify(Object.values(dimensions))
+    calls.add(key, callSums(event), (sums) => copyWith(dimensions, { sums }))
     for (const [upstream, asks] of asked(event)) {
-      upstreams.add({ ...dimensions, upstream, sums: upstreamSums(asks) })
+      const about = `${key},${JSON.stringify(upstream)}`
+      upstreams.add(about, upstreamSums(asks), (sums) => copyWith(dimensions, { upstream, sums }))
     }
   }
   return { calls: calls.rows(), upstreams: upstreams.rows() }
@@ -144,14 +147,14 @@ interface Row {
   readonly sums: Readonly<Record<string, number>>
 }
 
+/** Rows by what they are about. The first sums of a row are added to, since nobody else has them. */
 class Sums<R extends Row> {
   readonly #rows = new Map<string, R>()
 
-  add(row: R): void {
-    const { sums, ...dimensions } = row
-    const key = JSON.stringify(Object.values(dimensions))
-    const before = this.#rows.get(key)
-    this.#rows.set(key, before === undefined ? row : { ...row, sums: added(before.sums, sums) })
+  add(key: string, sums: R['sums'], rowOf: (sums: R['sums']) => R): void {
+    const row = this.#rows.get(key)
+    if (row === undefined) this.#rows.set(key, rowOf(sums))
+    else addTo(row.sums, sums)
   }
 
   rows(): readonly R[] {
@@ -159,8 +162,6 @@ class Sums<R extends Row> {
   }
 }
 
-function added<S extends Readonly<Record<string, number>>>(left: S, right: S): S {
-  const sums: Record<string, number> = { ...left }
-  for (const [name, value] of Object.entries(right)) sums[name] = (sums[name] ?? 0) + value
-  return sums as S
+function addTo(total: Record<string, number>, sums: Readonly<Record<string, number>>): void {
+  for (const name of Object.keys(sums)) total[name] = (total[name] ?? 0) + (sums[name] ?? 0)
 }

@@ -28,10 +28,13 @@ export function isMinted(id: string): boolean {
   return MINTED.test(id)
 }
 
+/** The variant is the first two bits of a hexadecimal digit: 10. */
+const VARIANTS = '89ab'
+
 function format(millisecond: number, counter: number, random: Uint8Array): string {
   const time = millisecond.toString(16).padStart(12, '0')
-  const tail = Buffer.from(random).toString('hex')
-  const variant = (8 + (Number.parseInt(tail.charAt(0), 16) & 3)).toString(16)
+  const tail = Buffer.from(random.buffer, random.byteOffset, random.byteLength).toString('hex')
+  const variant = VARIANTS.charAt((random[0] ?? 0) & 3)
   const head = `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}`
   return `${head}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`
 }

@@ -63,7 +63,7 @@ export interface Context {
   readonly deadline: number
   readonly connection: Connection
   /** What the caller itself has called, where its roles bound it: all that is done for that is done by its right to that. */
-  readonly called?: Method
+  readonly called?: Method | undefined
   /** 32 hexadecimal digits that tie log lines of one call together, as in W3C Trace Context. */
   readonly trace: string
   /** Told of every ask when it ends. Must not throw. */

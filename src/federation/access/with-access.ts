@@ -2,7 +2,6 @@ import { firstBeyond } from '../../protocol/access-decision.js'
 import { denied, deniedMethod } from '../../protocol/access-denied.js'
 import { type Named, namedIn } from '../../protocol/access-named.js'
 import { mayCall } from '../../protocol/access-reach.js'
-import { copyWith } from '../../protocol/copy.js'
 import type { Memory } from '../../protocol/memory.js'
 import type { Parts } from '../parts.js'
 import { tierNamed } from '../plan.js'
@@ -25,7 +24,7 @@ export function withAccess(inner: Memory, { parts, settled }: AccessOptions): Me
       const { access } = context.caller
       if (access === undefined) return inner.call(method, params, context)
       if (!mayCall(access, method)) throw deniedMethod(method)
-      const within = copyWith(context, { called: method })
+      const within = { ...context, called: method }
       const reached = parts.of(access, method)
       if (reached.reach === undefined) return inner.call(method, params, within)
       await settled()

@@ -3,24 +3,38 @@ import { deniedMethod } from '../../protocol/access-denied.js'
 import { isReadOnly, mayCall } from '../../protocol/access-reach.js'
 import type { Contract } from '../../protocol/contract.js'
 import type { A2mError } from '../../protocol/errors.js'
-import type { Context } from '../../protocol/memory.js'
+import type { Caller, Context } from '../../protocol/memory.js'
 import type { Capability, Method } from '../../protocol/methods.js'
 import type { Parts } from '../parts.js'
 
+/** What is promised to each caller: worked out once for each, until something else is promised to all. */
+export function createContracts(parts: Parts): (context: Context) => Contract {
+  let promised = parts.promise()
+  let known = new WeakMap<Caller, Contract>()
+  return ({ caller }) => {
+    const now = parts.promise()
+    if (now !== promised) {
+      promised = now
+      known = new WeakMap()
+    }
+    const before = known.get(caller)
+    if (before !== undefined) return before
+    const contract = contractFor(parts, caller)
+    known.set(caller, contract)
+    return contract
+  }
+}
+
 /** A caller without a name has no owner, and to it `scopes` is not there (§6). Roles of which none writes have a memory to read. */
-export function contractFor(parts: Parts, { caller }: Context): Contract {
-  const promised = parts.promise()
-  const { capabilities, limits } = promised
-  const { access, scope } = caller
-  const readOnly = promised.readOnly || isReadOnly(access)
-  const contract: Contract = {
+function contractFor(parts: Parts, { access, scope }: Caller): Contract {
+  const { capabilities, limits, readOnly } = parts.promise()
+  return {
     capabilities: scope.kind === 'ownerless' ? unscoped(capabilities) : capabilities,
-    readOnly,
+    readOnly: readOnly || isReadOnly(access),
     limits,
     ...(withholdsOwners(parts) ? { owners: 'withheld' } : {}),
+    ...(access === undefined ? {} : { denial: (method) => denialOf(method, access) }),
   }
-  if (access === undefined) return contract
-  return { ...contract, denial: (method) => denialOf(method, access) }
 }
 
 /** Promising nothing of owners while some upstream knows them is not having none. */
