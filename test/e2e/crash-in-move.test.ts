@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { JsonText } from '../../src/protocol/json.js'
 import type { MemoryRecord } from '../../src/protocol/records.js'
+import { type BuiltProgram, buildProgram } from '../support/built-program.js'
 import { type TestFederation, temporaryFolder } from '../support/federation.js'
 import { ownerContext } from '../support/federation-contexts.js'
 import { openMovingGateway, type Receiver } from '../support/moving-gateway.js'
@@ -20,7 +21,10 @@ const folder = temporaryFolder()
 const written = join(folder.path, 'written')
 let before: readonly MemoryRecord[]
 
+let mover: BuiltProgram
+
 beforeAll(async () => {
+  mover = await buildProgram(MOVER)
   let gateway = await openMovingGateway(written, 'extended')
   const records = Array.from({ length: RECORDS }, (_, index) => ({
     id: `record-${index}`,
@@ -42,7 +46,10 @@ beforeAll(async () => {
   expect(before.some(({ access_count = 0 }) => access_count > 0)).toBe(true)
   await gateway.close()
 })
-afterAll(() => folder.remove())
+afterAll(() => {
+  folder.remove()
+  mover.remove()
+})
 
 async function killedAt(
   path: string,
@@ -50,9 +57,9 @@ async function killedAt(
   [step, occurrence, ...session]: readonly [string, number, ...string[]],
 ) {
   await cp(written, path, { recursive: true })
-  const args = ['--import', 'tsx', MOVER, path, receiver, step, String(occurrence), ...session]
-  const mover = spawn(process.execPath, args, { stdio: 'inherit' })
-  const [, signal] = await once(mover, 'exit')
+  const args = [mover.path, path, receiver, step, String(occurrence), ...session]
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  const [, signal] = await once(child, 'exit')
   expect(signal).toBe('SIGKILL')
 }
 

@@ -4,28 +4,34 @@ import { cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type BuiltProgram, buildProgram } from '../support/built-program.js'
 import { temporaryFolder } from '../support/federation.js'
 import { type ActName, openTellingGateway, prepare, teller } from '../support/telling-gateway.js'
 
 const TELLER = fileURLToPath(new URL('../support/dying-teller.ts', import.meta.url))
 const folder = temporaryFolder()
 const prepared = join(folder.path, 'prepared')
+let dying: BuiltProgram
 let cursor: string
 
 beforeAll(async () => {
+  dying = await buildProgram(TELLER)
   await mkdir(prepared)
   const gateway = await openTellingGateway(prepared)
   await prepare(gateway)
   cursor = (await gateway.federation.call('memory/events', {}, teller())).cursor
   await gateway.close()
 })
-afterAll(() => folder.remove())
+afterAll(() => {
+  folder.remove()
+  dying.remove()
+})
 
 /** The events after a crash at a step and the next start, and once more after another start. */
 async function toldAfter(act: ActName, step: string) {
   const path = join(folder.path, `${act}-${step}`)
   await cp(prepared, path, { recursive: true })
-  const args = ['--import', 'tsx', TELLER, path, act, step]
+  const args = [dying.path, path, act, step]
   const child = spawn(process.execPath, args, { stdio: 'inherit' })
   const [code, signal] = await once(child, 'exit')
   const told: unknown[][] = []

@@ -5,16 +5,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/protocol/time.js'
 import { openStore } from '../../src/stores/store.js'
+import { type BuiltProgram, buildProgram } from '../support/built-program.js'
 import { contextWithin } from '../support/contexts.js'
 
 const WRITER = fileURLToPath(new URL('../support/dying-writer.ts', import.meta.url))
 
+let dying: BuiltProgram
+beforeAll(async () => {
+  dying = await buildProgram(WRITER)
+})
+afterAll(() => dying.remove())
+
 /** Runs the writer until it has confirmed so many batches, kills it in the middle of the next and returns the last confirmed. */
 async function writeAndDie(path: string, batches: number): Promise<number> {
-  const writer = spawn(process.execPath, ['--import', 'tsx', WRITER, path], {
+  const writer = spawn(process.execPath, [dying.path, path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exit = once(writer, 'exit')
