@@ -399,13 +399,13 @@ export class Walk {
     expect(records.map(toldBy).sort(byId)).toEqual(this.#model.of(owner).map(told).sort(byId))
     const instants = records.map(({ created_at }) => created_at)
     expect(instants).toEqual(instants.toSorted())
-    for (const { id, created_at, salience } of records) {
-      const known = this.#model.get(owner, id)
-      if (known === undefined) continue
-      known.created ??= created_at
-      expect([id, created_at]).toEqual([id, known.created])
-      expect([id, salience]).toEqual([id, known.salience])
-    }
+    const wanted = records.map((record) => {
+      const known = this.#model.get(owner, record.id)
+      if (known === undefined) return record
+      known.created ??= record.created_at
+      return { ...record, created_at: known.created, salience: known.salience }
+    })
+    expect(records).toEqual(wanted)
   }
 
   async #agreeOnSums(owner: string): Promise<void> {
