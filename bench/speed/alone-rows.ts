@@ -33,7 +33,7 @@ export async function micro({ place }: Bench): Promise<readonly FigureLine[]> {
   }))
 }
 
-/** Built as the program is: what reads TypeScript as it stands puts something of its own around every function. */
+/** Built, since what reads TypeScript as it stands puts something of its own around every function. */
 async function builtMicro(folder: string): Promise<string> {
   const file = join(folder, 'micro.mjs')
   const input = fileURLToPath(new URL('./micro.ts', import.meta.url))

@@ -97,9 +97,13 @@ type ContractFor = (context: Context) => Contract
 
 function contractWith(digest: DigestOptions, contractFor: ContractFor): ContractFor {
   const own = digestCapabilities(digest)
+  const widened = new WeakMap<Contract['capabilities'], Contract['capabilities']>()
   return (context) => {
     const contract = contractFor(context)
-    return { ...contract, capabilities: new Set([...contract.capabilities, ...own]) }
+    const known = widened.get(contract.capabilities)
+    const capabilities = known ?? new Set([...contract.capabilities, ...own])
+    if (known === undefined) widened.set(contract.capabilities, capabilities)
+    return { ...contract, capabilities }
   }
 }
 

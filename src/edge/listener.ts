@@ -85,7 +85,7 @@ export function createListener(options: ListenerOptions): Listener {
 }
 
 function unused(): never {
-  throw new Error('no route has a schema')
+  throw new Error('a route has a schema, and nothing here compiles it')
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void

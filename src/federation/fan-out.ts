@@ -43,7 +43,7 @@ export async function ask<M extends Method>(
   let result: ResultOf<M> | undefined
   let thrown: unknown
   try {
-    const asked = { ...context, deadline, attempt, owner }
+    const asked = copyWith(context, { deadline, attempt, owner })
     result = await source.memory.call(method, params, asked)
   } catch (error) {
     thrown = error

@@ -41,7 +41,7 @@ export function createIdentity(
   credentials: Credentials | undefined,
   { accessOf = () => undefined, clock, tokens, findHolder }: IdentityOptions,
 ): Identity {
-  if (credentials === undefined) return { authenticate: anonymous }
+  if (credentials === undefined) return { authenticate: () => ANONYMOUS }
   const findKey = createFindKey(credentials.keys, accessOf)
   return {
     authenticate({ authorization, certificate }) {
@@ -57,9 +57,7 @@ export function createIdentity(
 }
 
 /** A caller on this machine who has shown no credentials: it sees the records that belong to no one. */
-function anonymous(): Caller {
-  return { name: 'anonymous', roles: [], scope: { kind: 'ownerless' } }
-}
+const ANONYMOUS: Caller = { name: 'anonymous', roles: [], scope: { kind: 'ownerless' } }
 
 /** The one caller of a server on stdio, who is taken at its word for any owner (§6). `roles` are those the config gives it. */
 export function stdioCaller(roles: readonly string[]): Caller {

@@ -34,7 +34,7 @@ const VARIANTS = '89ab'
 function format(millisecond: number, counter: number, random: Uint8Array): string {
   const time = millisecond.toString(16).padStart(12, '0')
   const tail = Buffer.from(random.buffer, random.byteOffset, random.byteLength).toString('hex')
-  const variant = VARIANTS.charAt((random[0] ?? 0) & 3)
+  const variant = VARIANTS.charAt(((random[0] ?? 0) >> 4) & 3)
   const head = `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}`
   return `${head}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`
 }

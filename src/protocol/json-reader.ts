@@ -190,7 +190,7 @@ function nextEscape(text: string, from: number): number {
   return at < 0 ? Number.POSITIVE_INFINITY : at
 }
 
-/** Powers of ten that are exact as doubles, as are all numerals of no more digits than there are of them. */
+/** Powers of ten that are exact as doubles, as are all numerals of fewer digits than there are of them. */
 const POWERS = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15]
 
 /**

@@ -53,7 +53,7 @@ function printObject(value: object): string {
   for (const name of Object.keys(fields)) {
     const field = fields[name]
     if (field === undefined) continue
-    printed += `${printed === '' ? '{' : ','}${label(name)}${print(field)}`
+    printed += `${printed === '' ? '{' : ','}${quoted(name)}:${print(field)}`
   }
   return printed === '' ? '{}' : `${printed}}`
 }
@@ -62,18 +62,6 @@ function printArray(values: readonly unknown[]): string {
   let printed = ''
   for (const value of values) printed += `${printed === '' ? '[' : ','}${print(value)}`
   return printed === '' ? '[]' : `${printed}]`
-}
-
-/** Names as they are printed, colon included. Nearly all names are the same few; what callers make up does not add to them for ever. */
-const LABELS = new Map<string, string>()
-const MOST_LABELS = 256
-
-function label(name: string): string {
-  const known = LABELS.get(name)
-  if (known !== undefined) return known
-  const made = `${quoted(name)}:`
-  if (LABELS.size < MOST_LABELS) LABELS.set(name, made)
-  return made
 }
 
 function quoted(text: string): string {
@@ -89,7 +77,7 @@ const CONTROL_OR_SURROGATE = /[\u0000-\u001f\ud800-\udfff]/
 /** From so many characters on, three quick searches take half the time of one slow one. */
 const LONG = 48
 
-/** Whether a text is printed otherwise than it is. */
+/** Whether a text may have to be printed otherwise than it is. */
 export function isEscaped(text: string): boolean {
   if (text.length < LONG) return ESCAPED.test(text)
   return text.includes('"') || text.includes('\\') || CONTROL_OR_SURROGATE.test(text)

@@ -69,7 +69,7 @@ export interface Context {
   /** Told of every ask when it ends. Must not throw. */
   readonly observe: (ask: Ask) => void
   /** In the context of one ask: told of each attempt before it is made. */
-  readonly attempt?: (() => void) | undefined
+  readonly attempt?: () => void
   /** In the context of one ask: whose records it is about, null those without an owner, undefined everybody's. */
   readonly owner?: string | null | undefined
   /** Told at most once, what the call read and wrote. */

@@ -37,8 +37,8 @@ const FIELDS: readonly Field[] = Object.keys(NAMES).map((name) => ({
 }))
 
 /**
- * Prints a record as `print` does, but in a set order: names that are known need no look, and pieces that are joined once make a text
- * that is put together in two thirds of the time.
+ * Prints the fields of a record that there are, as `print` does, in a set order. That the names are known, and their quotes with them,
+ * makes fewer pieces to put together.
  */
 export function printRecord(record: RecalledRecord): string {
   let printed = `{"id":${print(record.id)}`
@@ -62,9 +62,9 @@ export function printable<M extends Method>(method: M, result: ResultOf<M>): unk
   return PRINTABLE[method]?.(result) ?? result
 }
 
-/** Memories are trusted with the shape of what they return as far as whoever is told it will refuse another. */
+/** A result without records is none of these methods', and is left for whoever checks it. */
 function withPrinted<R extends { readonly records: readonly RecalledRecord[] }>(result: R): object {
-  if (!Array.isArray(result.records)) return result
+  if (!Array.isArray(result?.records)) return result
   let printed = ''
   for (const record of result.records) printed += (printed === '' ? '' : ',') + printRecord(record)
   return { ...result, records: new JsonText(`[${printed}]`) }

@@ -49,7 +49,7 @@ export async function createWorkerStore(options: WorkerStoreOptions): Promise<Me
   throw new Error(start.message)
 }
 
-/** Beside this file, whether it runs built or from its source. */
+/** Found from the folder of this file's source and from that of built parts alike. */
 function storeWorker(): URL {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   return new URL(`../stores/worker.${extension}`, import.meta.url)

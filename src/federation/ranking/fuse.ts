@@ -69,6 +69,7 @@ class Candidate implements Fused {
     const { found, best, sum, ambiguous } = this
     const id = ambiguous ? this.#list.qualify(found.id) : found.id
     const score = Math.min(1, sum / best)
+    // Nearly every record comes with a score, and then the spread is the cheaper way.
     return found.score === undefined ? copyWith(found, { id, score }) : { ...found, id, score }
   }
 
