@@ -21,6 +21,8 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const LITERALS = ['true', 'false', 'null']
 /** An object of scalars and lists of scalars, as most metadata is: what `value` follows step by step, in one. */
 const FLAT = flatObject()
+/** The longest text that it is tried on, in UTF-16 units: it remembers every member that it has passed, on a stack that has an end. */
+const MOST_AT_ONCE = 1 << 20
 const MINUS = 0x2d
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
@@ -97,7 +99,7 @@ export class JsonReader {
     const start = this.at
     if (this.text.charCodeAt(start) !== OPEN_OBJECT) throw UNUSUAL
     FLAT.lastIndex = start
-    if (FLAT.test(this.text)) this.at = FLAT.lastIndex
+    if (this.text.length <= MOST_AT_ONCE && FLAT.test(this.text)) this.at = FLAT.lastIndex
     else this.#value(0)
     return new JsonText(this.text.slice(start, this.at))
   }

@@ -93,6 +93,27 @@ describe('a numeral', () => {
   })
 })
 
+describe('metadata of megabytes', () => {
+  const many = (member: string) => Array(4_000_000).fill(member).join(',')
+  const sources = {
+    numbers: `{"v":[${many('1')}]}`,
+    decimals: `{"v":[${many('1.5')}]}`,
+    texts: `{"v":[${many('""')}]}`,
+    names: `{${many('"":1')}}`,
+  }
+
+  test.each(Object.entries(sources))('of %s is its own source', (_, source) => {
+    const [record] = readReply(withField(`"metadata":${source}`)).result.records
+    expect(record?.metadata?.text === source).toBe(true)
+  })
+
+  function readReply(text: string) {
+    const read = readRecords(text)
+    if (read === undefined) throw new Error('it was left to others')
+    return read
+  }
+})
+
 const LEFT_TO_OTHERS = [
   '',
   'null',
