@@ -3,13 +3,13 @@
  * of date. Needs nothing but Node and npm.
  */
 import { spawnSync } from 'node:child_process'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Left behind by a build that went well; a failed one leaves files too. */
+/** What a build that went well writes last; a failed one leaves files too. */
 const BUILT = 'dist/.built'
 
 export function bootstrap() {
@@ -17,10 +17,7 @@ export function bootstrap() {
     run('npm', ['ci', '--include=dev'])
   }
   const sources = ['src', 'package-lock.json', 'tsconfig.json', 'scripts/build.mjs']
-  if (isOlder(BUILT, sources)) {
-    run('npm', ['run', '--silent', 'build'])
-    writeFileSync(join(ROOT, BUILT), '')
-  }
+  if (isOlder(BUILT, sources)) run('npm', ['run', '--silent', 'build'])
 }
 
 /** Ends this process with the exit code of the command where that is not 0. What it prints goes to stderr. */

@@ -2,7 +2,7 @@
  * Builds the program into `dist`, in a few files: a start that has to find and read hundreds of them takes a third longer. What is loaded
  * only where it is wanted stays in files of its own. Threads are started by the names of theirs, which are those of the source.
  */
-import { chmodSync, readFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 
@@ -34,3 +34,4 @@ await build({
 })
 // A link to it, as `npm link` makes one, is run as a program.
 chmodSync(`${ROOT}/dist/cli/main.js`, 0o755)
+writeFileSync(`${ROOT}/dist/.built`, '')
