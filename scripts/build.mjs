@@ -1,6 +1,6 @@
 /**
  * Builds the program into `dist`, in a few files: a start that has to find and read hundreds of them takes a third longer. What is loaded
- * only where it is wanted stays in files of its own. Threads are started by the names of theirs, which are those of the source.
+ * only where it is wanted stays in files of its own. Those that threads are started from keep their places in the source.
  */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

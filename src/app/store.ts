@@ -13,6 +13,7 @@ import type { KeyEntry } from '../identity/api-keys.js'
 import { createIdentity, stdioCaller } from '../identity/identity.js'
 import { type Contract, withContract } from '../protocol/contract.js'
 import { type Context, GATEWAY_ROLE, type Memory, type Scope } from '../protocol/memory.js'
+import { onceFor } from '../protocol/once-for.js'
 import { withScope } from '../protocol/scope.js'
 import type { Served } from '../protocol/serve.js'
 import type { Clock } from '../protocol/time.js'
@@ -97,13 +98,10 @@ type ContractFor = (context: Context) => Contract
 
 function contractWith(digest: DigestOptions, contractFor: ContractFor): ContractFor {
   const own = digestCapabilities(digest)
-  const widened = new WeakMap<Contract['capabilities'], Contract['capabilities']>()
+  const widened = onceFor((had: Contract['capabilities']) => new Set([...had, ...own]))
   return (context) => {
     const contract = contractFor(context)
-    const known = widened.get(contract.capabilities)
-    const capabilities = known ?? new Set([...contract.capabilities, ...own])
-    if (known === undefined) widened.set(contract.capabilities, capabilities)
-    return { ...contract, capabilities }
+    return { ...contract, capabilities: widened(contract.capabilities) }
   }
 }
 

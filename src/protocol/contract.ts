@@ -12,6 +12,7 @@ import {
   type ResultOf,
   SPECS,
 } from './methods.js'
+import { onceFor } from './once-for.js'
 import type { Entry } from './records.js'
 import { isObject } from './rpc.js'
 import type { Served } from './serve.js'
@@ -116,15 +117,9 @@ type Optional = keyof typeof CAPABILITY_OF
 const OPTIONAL = Object.keys(CAPABILITY_OF) as readonly Optional[]
 
 /** What is ignored under a set of capabilities, worked out once for each set. */
-const IGNORED = new WeakMap<Contract['capabilities'], readonly Optional[]>()
-
-function ignoredUnder(capabilities: Contract['capabilities']): readonly Optional[] {
-  const known = IGNORED.get(capabilities)
-  if (known !== undefined) return known
-  const names = OPTIONAL.filter((name) => !capabilities.has(CAPABILITY_OF[name]))
-  IGNORED.set(capabilities, names)
-  return names
-}
+const ignoredUnder = onceFor((capabilities: Contract['capabilities']): readonly Optional[] =>
+  OPTIONAL.filter((name) => !capabilities.has(CAPABILITY_OF[name])),
+)
 
 /** Takes off what is ignored, from the params and from the entries in them, whatever its value is. */
 function withoutUndeclared<P>(params: P, { capabilities }: Contract, { caller }: Context): P {

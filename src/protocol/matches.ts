@@ -1,31 +1,12 @@
+import { RECORD_FIELDS } from './record-fields.js'
 import type { MemoryRecord } from './records.js'
 import { parseInstant } from './time.js'
 
 /** A conjunction of equality tests (§5.2): a name, and the value or, as an array, any of the values that it may have. */
 export type Where = Readonly<Record<string, unknown>>
 
-const FIELDS: Readonly<Record<keyof MemoryRecord, true>> = {
-  id: true,
-  content: true,
-  created_at: true,
-  role: true,
-  metadata: true,
-  group: true,
-  tier: true,
-  salience: true,
-  accessed_at: true,
-  access_count: true,
-  owner: true,
-  session: true,
-  key: true,
-  revision: true,
-  embedding: true,
-  uri: true,
-  media_type: true,
-  score: true,
-}
-/** Every field that the specification gives a record; a `where` on one of these tests it and nothing else (§5.2). */
-const RECORD_FIELDS: ReadonlySet<string> = new Set(Object.keys(FIELDS))
+/** A `where` on a field of the specification tests it and nothing else (§5.2). */
+const FIELDS: ReadonlySet<string> = new Set(RECORD_FIELDS)
 
 const INSTANT_FIELDS: ReadonlySet<string> = new Set(['created_at', 'accessed_at'])
 
@@ -54,7 +35,7 @@ function holds(wanted: readonly unknown[], actual: unknown): boolean {
 
 function fieldOf(record: MemoryRecord, name: string): unknown {
   if (name === 'metadata') return record.metadata?.value()
-  if (RECORD_FIELDS.has(name)) return record[name as keyof MemoryRecord]
+  if (FIELDS.has(name)) return record[name as keyof MemoryRecord]
   const metadata = record.metadata?.value() as Readonly<Record<string, unknown>> | undefined
   return metadata !== undefined && Object.hasOwn(metadata, name) ? metadata[name] : undefined
 }

@@ -1,40 +1,21 @@
 import { isEscaped, JsonText, print } from './json.js'
 import type { Method, RecalledRecord, ResultOf } from './methods.js'
-
-/** Every field but the id, which comes first, in the order of §3.1. */
-const NAMES: { readonly [F in Exclude<keyof RecalledRecord, 'id'>]-?: true } = {
-  content: true,
-  created_at: true,
-  role: true,
-  metadata: true,
-  group: true,
-  tier: true,
-  salience: true,
-  accessed_at: true,
-  access_count: true,
-  owner: true,
-  session: true,
-  key: true,
-  revision: true,
-  embedding: true,
-  uri: true,
-  media_type: true,
-  score: true,
-  explain: true,
-}
+import { RECORD_FIELDS } from './record-fields.js'
 
 /** A field with what stands before its value: `opening` where that is a text without escapes, its quote included. */
 interface Field {
-  readonly name: keyof typeof NAMES
+  readonly name: keyof RecalledRecord
   readonly label: string
   readonly opening: string
 }
 
-const FIELDS: readonly Field[] = Object.keys(NAMES).map((name) => ({
-  name: name as keyof typeof NAMES,
-  label: `,"${name}":`,
-  opening: `,"${name}":"`,
-}))
+/** All but the id, which comes first. */
+const FIELDS = [...RECORD_FIELDS.filter((name) => name !== 'id'), 'explain' as const].map(fieldOf)
+
+function fieldOf(name: keyof RecalledRecord): Field {
+  const label = `,${JSON.stringify(name)}:`
+  return { name, label, opening: `${label}"` }
+}
 
 /**
  * Prints the fields of a record that there are, as `print` does, in a set order. That the names are known, and their quotes with them,
@@ -65,7 +46,6 @@ export function printable<M extends Method>(method: M, result: ResultOf<M>): unk
 /** A result without records is none of these methods', and is left for whoever checks it. */
 function withPrinted<R extends { readonly records: readonly RecalledRecord[] }>(result: R): object {
   if (!Array.isArray(result?.records)) return result
-  let printed = ''
-  for (const record of result.records) printed += (printed === '' ? '' : ',') + printRecord(record)
+  const printed = result.records.map(printRecord).join(',')
   return { ...result, records: new JsonText(`[${printed}]`) }
 }

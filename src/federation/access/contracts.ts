@@ -5,24 +5,16 @@ import type { Contract } from '../../protocol/contract.js'
 import type { A2mError } from '../../protocol/errors.js'
 import type { Caller, Context } from '../../protocol/memory.js'
 import type { Capability, Method } from '../../protocol/methods.js'
+import { onceFor } from '../../protocol/once-for.js'
 import type { Parts } from '../parts.js'
+import type { Promised } from '../promise.js'
 
 /** What is promised to each caller: worked out once for each, until something else is promised to all. */
 export function createContracts(parts: Parts): (context: Context) => Contract {
-  let promised = parts.promise()
-  let known = new WeakMap<Caller, Contract>()
-  return ({ caller }) => {
-    const now = parts.promise()
-    if (now !== promised) {
-      promised = now
-      known = new WeakMap()
-    }
-    const before = known.get(caller)
-    if (before !== undefined) return before
-    const contract = contractFor(parts, caller)
-    known.set(caller, contract)
-    return contract
-  }
+  const contractsUnder = onceFor((_: Promised) =>
+    onceFor((caller: Caller) => contractFor(parts, caller)),
+  )
+  return ({ caller }) => contractsUnder(parts.promise())(caller)
 }
 
 /** A caller without a name has no owner, and to it `scopes` is not there (§6). Roles of which none writes have a memory to read. */
